@@ -1,0 +1,9 @@
+"""Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
+
+from lengthwise.errors import InputError
+from lengthwise.positions import Coupling
+from lengthwise.tasks import Batch, Page, Problems, Reading, Task, task, tasks
+
+__version__ = "0.1.0"
+
+__all__ = ["Batch", "Coupling", "InputError", "Page", "Problems", "Reading", "Task", "task", "tasks"]

@@ -1,0 +1,330 @@
+"""What every task shares: options, writing one page, sampling many, reading back.
+
+A task is one file that says four things: which operands it takes (`parse`, `draw`), how they are laid out as lines
+(`lay_out`), how far its coordinates reach, and how an answer is read off the last line. The rest is here.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from itertools import pairwise
+from typing import ClassVar
+
+import torch
+from jaxtyping import Int32, Int64
+from torch import Tensor
+
+from lengthwise.errors import InputError
+from lengthwise.positions.coupling import Coupling
+from lengthwise.randomness import generator
+from lengthwise.tasks.batch import INDEX, Batch, pack
+from lengthwise.tasks.page import EDGE, Block, Page, symbol_block
+from lengthwise.tasks.problems import Problems, uniform
+from lengthwise.tasks.reading import Reading, first_mistake
+from lengthwise.tasks.runs import Runs, cells
+from lengthwise.tasks.writing import IdWriter
+
+MAX_DIGITS = 100_000
+"""The longest number that is written down."""
+MAX_PAGE_TOKENS = 20_000_000
+"""The longest page that is written down."""
+CHUNK_TOKENS = {"cpu": 2**19, "cuda": 2**25}
+"""About how many tokens are laid out at a time: what fits a CPU's cache, what fills a GPU."""
+
+DIGITS = tuple("0123456789")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Many pages as blocks of lines, without the `$` at both ends."""
+
+    blocks: list[Block]
+    reach: dict[str, Int32[Tensor, " samples"]]
+    """The largest coordinate a page has room to need, by name: what decides how far its ids may be shifted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """A kind of problem in one of its written formats. Frozen: two equal tasks write equal pages."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """What the task is, in a line."""
+    example: ClassVar[tuple[str, ...]]
+    """The operands of the paper's worked example."""
+
+    scratchpad: bool = True
+    """Write every intermediate result before the answer."""
+    zero_padding: bool = True
+    """Pad numbers with zeros to a length that follows from the query."""
+    reverse_query: bool = False
+    """Write the numbers of the query backwards."""
+    reverse_response: bool = True
+    """Write the numbers of the response backwards, units first."""
+    coupling: tuple[str, ...] | None = None
+    """Coordinates that become position ids, level 1 first; by default those of the paper for this format."""
+    max_ids: tuple[int, ...] | None = None
+    """The largest id of each level; by default the paper's when training offsets are drawn, and no limit otherwise."""
+
+    def __post_init__(self) -> None:
+        for option in fields(self):
+            if option.type in (bool, "bool") and not isinstance(getattr(self, option.name), bool):
+                raise InputError(f"{option.name} must be True or False, not {getattr(self, option.name)!r}.")
+        for level in self.levels:
+            if level not in self.coordinates:
+                raise InputError(
+                    f"{self.name} in this format has no coordinate {level!r}: "
+                    f"couple any of {', '.join(self.coordinates)}."
+                )
+        if not self.levels or len(set(self.levels)) < len(self.levels):
+            raise InputError(f"coupling must name each level once, not {self.levels!r}.")
+        if self.max_ids is not None and (
+            len(self.max_ids) != len(self.levels)
+            or any(isinstance(m, bool) or not isinstance(m, int) or m < 1 for m in self.max_ids)
+        ):
+            raise InputError(
+                f"max_ids must give one positive integer for each level ({', '.join(self.levels)}), "
+                f"not {self.max_ids!r}."
+            )
+
+    # What a task defines.
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> tuple[str, ...]:
+        """All tokens; a digit is its own number, `$` comes last."""
+
+    @property
+    @abstractmethod
+    def paper_max_ids(self) -> Mapping[str, int]:
+        """The coordinates the paper couples in this format, level 1 first, with its largest id of each."""
+
+    @abstractmethod
+    def parse(self, operands: Sequence[int | str]) -> Problems:
+        """One problem from operands as a person gives them."""
+
+    @abstractmethod
+    def draw(
+        self, samples: int, length: int, count: int | None, fixed: bool, generator: torch.Generator
+    ) -> Problems:
+        """Random problems: of the training distribution up to this size, or of exactly this size if `fixed`."""
+
+    @abstractmethod
+    def largest(self, length: int, count: int | None) -> Problems:
+        """One problem of this size with the largest numbers. It refuses sizes the task does not have."""
+
+    @abstractmethod
+    def page_tokens(self, lengths: Sequence[int]) -> int:
+        """At most how many tokens a page with operands of these lengths has."""
+
+    @abstractmethod
+    def lay_out(self, problems: Problems) -> Layout:
+        """The pages of these problems as blocks of lines."""
+
+    @abstractmethod
+    def answer(self, response: Sequence[str]) -> str | None:
+        """The answer that a response gives, or None where it gives none."""
+
+    # What follows from that.
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Every coordinate that can be coupled in this format."""
+        return (*self.paper_max_ids, INDEX)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The coordinates that become position ids."""
+        return tuple(self.paper_max_ids) if self.coupling is None else self.coupling
+
+    def write(self, operands: Sequence[int | str], offsets: Sequence[int] | None = None) -> Page:
+        """The page of one problem, its ids counted from 1 or from the given offsets, one a level."""
+        problems = self.parse(operands)
+        self._require_page(problems.lengths[0].tolist())
+        layout = self._with_edges(self.lay_out(problems))
+        starts = self._given_offsets(offsets)
+        self._coupling(training=False).require_room(self._reach(layout) + starts - 1, "This page")
+        batch = self._pack(layout, problems, starts)
+        tokens = batch.text(0)
+        targets = batch.targets.tolist()
+        answer = self.answer(tokens[targets.index(True) :])
+        assert answer is not None
+        return Page(
+            task=self.name,
+            operands=tuple(str(operand) for operand in operands),
+            answer=answer,
+            tokens=tokens,
+            levels=self.levels,
+            position_ids=batch.position_ids.tolist(),
+            targets=targets,
+            cells=cells(layout.blocks),
+        )
+
+    def sample(
+        self,
+        samples: int,
+        *,
+        length: int,
+        count: int | None = None,
+        seed: int,
+        fixed: bool = False,
+        random_offsets: bool | None = None,
+        device: str | torch.device = "cpu",
+    ) -> Batch:
+        """Random pages: the paper's training distribution, or its test distribution of one exact size (`fixed`).
+
+        Training pages get random id offsets, test pages offset 1, unless `random_offsets` says otherwise.
+        The result depends on the seed (and the device) alone.
+        """
+        shift = not fixed if random_offsets is None else random_offsets
+        problems = self.sample_problems(samples, length=length, count=count, seed=seed, fixed=fixed, device=device)
+        reach = _largest_reach(self, length, count)
+        self._coupling(training=shift).require_room(reach, f"{self.name} of this size")
+        return self.write_all(problems, offsets_seed=seed if shift else None)
+
+    def sample_problems(
+        self,
+        samples: int,
+        *,
+        length: int,
+        count: int | None = None,
+        seed: int,
+        fixed: bool = False,
+        device: str | torch.device = "cpu",
+    ) -> Problems:
+        """The problems of `sample`, not yet written down."""
+        if samples < 1:
+            raise InputError(f"samples must be 1 or more, not {samples}.")
+        self._require_page(self.largest(length, count).lengths[0].tolist())
+        return self.draw(samples, length, count, fixed, generator(seed, "problems", device=device))
+
+    def write_all(self, problems: Problems, *, offsets_seed: int | None = None) -> Batch:
+        """The pages of many problems, packed; with random id offsets drawn from the seed if one is given."""
+        samples, device = len(problems), problems.digits.device
+        draws: Tensor | None = None
+        if offsets_seed is not None:
+            source = generator(offsets_seed, "offsets", device=device)
+            draws = uniform(0, 2**62, (len(self.levels), samples), source, torch.int64)
+        chunk = max(1, CHUNK_TOKENS.get(device.type, CHUNK_TOKENS["cuda"]) // self._padded_tokens(problems))
+        parts = [
+            self._write_chunk(problems[start:stop], None if draws is None else draws[:, start:stop])
+            for start, stop in pairwise([*range(0, samples, chunk), samples])
+        ]
+        return Batch.join(parts)
+
+    def read(self, operands: Sequence[int | str], written: str | Sequence[str]) -> Reading:
+        """What a model wrote after the query, compared with the right page. Takes any nonsense."""
+        problems = self.parse(operands)
+        page = self.write(operands)
+        response = list(written)
+        if EDGE in response:
+            response = response[: response.index(EDGE) + 1]
+        return Reading(
+            answer=self.answer(response),
+            mistake=first_mistake(page, self._with_edges(self.lay_out(problems)).blocks, response),
+        )
+
+    @property
+    def ids_given(self) -> bool:
+        """Whether ids cannot be told while writing, because the first id of a number gives away its length."""
+        return any(
+            block.target and not block.units_first and not block.lengths_known
+            and any(level in block.coordinates and block.coordinates[level].per_cell for level in self.levels)
+            for block in self.lay_out(self.parse(self.example)).blocks
+        )
+
+    def id_writer(
+        self, problems: Problems, offsets: Int32[Tensor, "levels samples"] | None = None
+    ) -> IdWriter:
+        """The rule that gives each newly written token its ids, from the shape of the query and what was written."""
+        if self.ids_given:
+            raise InputError(
+                f"{self.name} with plain, unpadded responses gives a number's length away in its first id: "
+                "use zero_padding=True, reverse_response=True or coupling=('index',), or read ids off the right page."
+            )
+        layout = self._with_edges(self.lay_out(problems.blank()))  # the digits cannot leak: they are not there
+        if offsets is None:
+            offsets = self._given_offsets(None).expand(-1, len(problems)).to(problems.digits.device)
+        return IdWriter(layout.blocks, self.vocabulary, self.levels, offsets, self.max_ids)
+
+    # Details.
+
+    def _coupling(self, *, training: bool) -> Coupling:
+        if self.max_ids is not None:
+            return Coupling(levels=self.levels, max_ids=self.max_ids)
+        maxima = tuple(self.paper_max_ids.get(level) if training else None for level in self.levels)
+        return Coupling(levels=self.levels, max_ids=maxima)
+
+    def _given_offsets(self, offsets: Sequence[int] | None) -> Int32[Tensor, "levels 1"]:
+        chosen = [1] * len(self.levels) if offsets is None else list(offsets)
+        if len(chosen) != len(self.levels) or any(not isinstance(offset, int) or offset < 1 for offset in chosen):
+            raise InputError(
+                f"offsets must give one positive integer for each level ({', '.join(self.levels)}), not {offsets!r}."
+            )
+        return torch.tensor(chosen, dtype=torch.int32)[:, None]
+
+    def _with_edges(self, layout: Layout) -> Layout:
+        samples, device = layout.blocks[0].counts.shape[0], layout.blocks[0].counts.device
+        begin = symbol_block(EDGE, samples, device=device, target=False)
+        end = symbol_block(EDGE, samples, device=device, target=True)
+        return Layout(blocks=[begin, *layout.blocks, end], reach=layout.reach)
+
+    def _reach(self, layout: Layout) -> Int32[Tensor, "levels samples"]:
+        reach = dict(layout.reach)
+        if INDEX in self.levels:
+            reach[INDEX] = Runs.of(layout.blocks).tokens.sum(1, dtype=torch.int32) - 2  # `$` comes before the first
+        return torch.stack([reach[level].to(torch.int32) for level in self.levels])
+
+    def _write_chunk(self, problems: Problems, draws: Int64[Tensor, "levels samples"] | None) -> Batch:
+        layout = self._with_edges(self.lay_out(problems))
+        if draws is None:
+            offsets = torch.ones(len(self.levels), len(problems), dtype=torch.int32, device=problems.digits.device)
+        else:
+            offsets = self._coupling(training=True).offsets(self._reach(layout), draws)
+        return self._pack(layout, problems, offsets)
+
+    def _pack(self, layout: Layout, problems: Problems, offsets: Int32[Tensor, "levels samples"]) -> Batch:
+        return pack(
+            layout.blocks, vocabulary=self.vocabulary, levels=self.levels, offsets=offsets, problems=problems
+        )
+
+    def _padded_tokens(self, problems: Problems) -> int:
+        return self.page_tokens([problems.digits.shape[2]] * problems.digits.shape[1])
+
+    def _require_page(self, lengths: Sequence[int]) -> None:
+        if max(lengths) > MAX_DIGITS:
+            raise InputError(
+                f"A number of {max(lengths):,} digits is too long: numbers of up to {MAX_DIGITS:,} digits are written."
+            )
+        tokens = self.page_tokens(lengths)
+        if tokens > MAX_PAGE_TOKENS:
+            raise InputError(
+                f"This page would take {tokens:,} tokens: pages of up to {MAX_PAGE_TOKENS:,} tokens are written, "
+                "so take fewer or shorter numbers."
+            )
+
+
+@lru_cache(maxsize=256)
+def _largest_reach(task: Task, length: int, count: int | None) -> Int32[Tensor, "levels 1"]:
+    """How far the coordinates of any problem of this size can reach."""
+    return task._reach(task._with_edges(task.lay_out(task.largest(length, count))))
+
+
+def last_number(response: Sequence[str], *, units_first: bool) -> str | None:
+    """The number on the last line of a response that ends properly, without leading zeros.
+
+    >>> last_number(list("000>750>501>102$"), units_first=True)
+    '201'
+    """
+    if not response or response[-1] != EDGE:
+        return None
+    digits: list[str] = []
+    for token in reversed(response[:-1]):
+        if token not in DIGITS:
+            break
+        digits.append(token)
+    if not digits:
+        return None
+    number = "".join(digits if units_first else digits[::-1])
+    return number.lstrip("0") or "0"
