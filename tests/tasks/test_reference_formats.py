@@ -30,7 +30,7 @@ for padding in ("pad", "nopad"):
 VARIANTS["madd_scratchpad_pad_pin_rout_nozerostart"] = ("addition", {"start_with_zeros": False})
 
 NOT_REPRODUCED = {
-    "madd_scratchpad_pad_pin_rout_reverseorder_coupled": "sums from the last operand back: in no experiment of the paper",
+    "madd_scratchpad_pad_pin_rout_reverseorder_coupled": "sums from the last operand back, used nowhere in the paper",
     "mult_scratchpad_pad_pin_pout_coupled": "inconsistent in the authors' code and used nowhere",
 }
 
@@ -38,7 +38,12 @@ FILES = [
     *("parity", "parity_coupled", "parity_scratchpad", "parity_scratchpad_coupled"),
     *("parity_scratchpad_reversed", "parity_scratchpad_reversed_coupled"),
     *(f"madd_{p}_{q}_{r}_coupled" for p in ("pad", "nopad") for q in ("pin", "rin") for r in ("pout", "rout")),
-    *(f"madd_scratchpad_{p}_{q}_{r}_coupled" for p in ("pad", "nopad") for q in ("pin", "rin") for r in ("pout", "rout")),
+    *(
+        f"madd_scratchpad_{p}_{q}_{r}_coupled"
+        for p in ("pad", "nopad")
+        for q in ("pin", "rin")
+        for r in ("pout", "rout")
+    ),
     *("madd_pad_pin_rout", "madd_nopad_pin_rout", "madd_scratchpad_pad_pin_rout", "madd_scratchpad_nopad_pin_rout"),
     "madd_scratchpad_pad_pin_rout_nozerostart_coupled",
     *("mult_nopad_pin_rout_coupled", "mult_pad_pin_pout_coupled", "mult_pad_pin_rout", "mult_pad_pin_rout_coupled"),

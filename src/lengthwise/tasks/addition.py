@@ -25,10 +25,10 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.tasks import digits as arithmetic
+from lengthwise.tasks.base import DIGITS, MAX_DIGITS, Layout, Task, last_number
 from lengthwise.tasks.operands import number_digits, operand_list
 from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, symbol_block
 from lengthwise.tasks.problems import Problems, draw_numbers, uniform
-from lengthwise.tasks.task import DIGITS, MAX_DIGITS, Layout, Task, last_number
 
 PADDING_RULES = ("exact", "theory")
 
@@ -81,12 +81,12 @@ class Addition(Task):
             lengths = lengths * (torch.arange(count, device=generator.device) < counts[:, None])
         return Problems(digits=draw_numbers(lengths, length, generator), lengths=lengths, counts=counts)
 
-    def largest(self, length: int, count: int | None) -> Problems:
+    def sizes(self, length: int, count: int | None) -> list[int]:
         if count is None or count < 2 or length < 1:
             raise InputError(
                 f"addition needs length 1 or more and count 2 or more, not length={length} and count={count}."
             )
-        return Problems.of([[[9] * length] * count])
+        return [length] * count
 
     def page_tokens(self, lengths: Sequence[int]) -> int:
         numbers = len(lengths) + (len(lengths) + self.start_with_zeros if self.scratchpad else 1)
@@ -108,7 +108,10 @@ class Addition(Task):
         if self.scratchpad:
             counts = problems.counts + self.start_with_zeros
         if self.zero_padding:
-            operand_lengths, result_lengths = padded[:, None].expand(-1, most), padded[:, None].expand(-1, results.shape[1])
+            operand_lengths, result_lengths = (
+                padded[:, None].expand(-1, most),
+                padded[:, None].expand(-1, results.shape[1]),
+            )
             reach = padded
         else:
             operand_lengths, result_lengths = problems.lengths, arithmetic.significant(results)

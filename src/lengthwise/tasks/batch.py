@@ -4,9 +4,11 @@ Tokens and ids are affine in the token's place within its run of cells. So every
 over the tokens once: no loop over samples, no padding.
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Int32, Int64, UInt8
 from torch import Tensor
@@ -17,6 +19,7 @@ from lengthwise.tasks.runs import Runs
 
 INDEX = "index"
 """The coordinate every task has: the token's place in the sequence."""
+SPARE_ROOM = 1.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,24 +59,64 @@ class Batch:
         """The tokens of one page, written out."""
         return [self.vocabulary[token] for token in self.tokens[self.span(sample)].tolist()]
 
+
+def join(parts: Iterator[Batch], problems: Problems) -> Batch:
+    """One batch of all problems from the batches of their parts, in order."""
+    first = next(parts)
+    if len(first) == len(problems):
+        return first
+    # Room for all is taken at once, as much as the first part foretells, and filled as parts come: keeping the parts
+    # to join them in the end would touch twice the memory, and touching memory is what takes time here.
+    expected = int(len(first.tokens) / len(first) * len(problems) * SPARE_ROOM)
+    tokens, targets = _Growing(first.tokens, expected), _Growing(first.targets, expected)
+    position_ids = _Growing(first.position_ids, expected)
+    sizes, offsets = [], []
+    for part in itertools.chain([first], parts):
+        tokens.append(part.tokens)
+        targets.append(part.targets)
+        position_ids.append(part.position_ids)
+        sizes.append(part.boundaries.diff())
+        offsets.append(part.offsets)
+    ends = torch.cat(sizes).cumsum(0)
+    return Batch(
+        tokens=tokens.filled,
+        position_ids=position_ids.filled,
+        targets=targets.filled,
+        boundaries=torch.cat([ends.new_zeros(1), ends]),
+        vocabulary=first.vocabulary,
+        levels=first.levels,
+        problems=problems,
+        offsets=torch.cat(offsets, dim=1),
+    )
+
+
+class _Growing:
+    """A tensor that grows along its last dimension."""
+
+    def __init__(self, like: Tensor, room: int) -> None:
+        self._size = 0
+        self._held = self._room_for(like, room)
+
     @staticmethod
-    def join(batches: Sequence["Batch"]) -> "Batch":
-        """One batch of several that were made by the same task."""
-        first = batches[0]
-        if len(batches) == 1:
-            return first
-        sizes = torch.cat([batch.boundaries.diff() for batch in batches])
-        ends = sizes.cumsum(0)
-        return Batch(
-            tokens=torch.cat([batch.tokens for batch in batches]),
-            position_ids=torch.cat([batch.position_ids for batch in batches], dim=1),
-            targets=torch.cat([batch.targets for batch in batches]),
-            boundaries=torch.cat([ends.new_zeros(1), ends]),
-            vocabulary=first.vocabulary,
-            levels=first.levels,
-            problems=Problems.join([batch.problems for batch in batches]),
-            offsets=torch.cat([batch.offsets for batch in batches], dim=1),
-        )
+    def _room_for(like: Tensor, room: int) -> Tensor:
+        shape = (*like.shape[:-1], room)
+        if like.device.type != "cpu":
+            return like.new_empty(shape)
+        # numpy asks for huge pages, torch does not: that is a few hundred page faults instead of 150,000.
+        return torch.from_numpy(np.empty(shape, dtype=like.new_empty(0).numpy().dtype))
+
+    def append(self, part: Tensor) -> None:
+        end = self._size + part.shape[-1]
+        if end > self._held.shape[-1]:
+            grown = self._room_for(self._held, int(end * SPARE_ROOM))
+            grown[..., : self._size] = self.filled
+            self._held = grown
+        self._held[..., self._size : end] = part
+        self._size = end
+
+    @property
+    def filled(self) -> Tensor:
+        return self._held[..., : self._size]
 
 
 def pack(
@@ -102,11 +145,8 @@ def pack(
         along = step.expand(samples, count).flatten().index_select(0, run)
         return along.mul_(place).add_(shifted.index_select(0, run))
 
-    cells = [
-        torch.cat([block.symbols(vocabulary).expand(samples, -1)[..., None], block.digits], dim=2).flatten()
-        for block in blocks
-    ]
-    tokens = torch.cat(cells).index_select(0, spread(runs.addresses(blocks), runs.direction))
+    cells = torch.cat([block.cells(vocabulary).flatten() for block in blocks])
+    tokens = cells.index_select(0, spread(runs.addresses(blocks), runs.direction))
 
     ids = []
     for level, offset in zip(levels, offsets, strict=True):
@@ -114,7 +154,9 @@ def pack(
             ids.append(spread(starts - starts[:, :1] + offset[:, None] - 1, [1] * count))
         else:
             ids.append(spread(*runs.coordinate(blocks, level, offset)))
-    target = [block.target for block, span in zip(blocks, runs.spans, strict=True) for _ in range(span.stop - span.start)]
+    target = [
+        block.target for block, span in zip(blocks, runs.spans, strict=True) for _ in range(span.stop - span.start)
+    ]
     targets = torch.tensor(target, device=device).expand(samples, count).flatten().index_select(0, run)
     return Batch(
         tokens=tokens,

@@ -24,10 +24,10 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.tasks import digits as arithmetic
+from lengthwise.tasks.base import DIGITS, MAX_DIGITS, Layout, Task, last_number
 from lengthwise.tasks.operands import number_digits, operand_list
 from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, symbol_block
 from lengthwise.tasks.problems import Problems, draw_numbers, uniform
-from lengthwise.tasks.task import DIGITS, MAX_DIGITS, Layout, Task, last_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +67,13 @@ class Multiplication(Task):
             counts=torch.full_like(lengths[:, 0], 2),
         )
 
-    def largest(self, length: int, count: int | None) -> Problems:
+    def sizes(self, length: int, count: int | None) -> list[int]:
         if count is None or count < 1 or length < 1:
             raise InputError(
                 "multiplication needs the lengths of both operands, length and count, 1 or more each, "
                 f"not length={length} and count={count}."
             )
-        return Problems.of([[[9] * length, [9] * count]])
+        return [length, count]
 
     def page_tokens(self, lengths: Sequence[int]) -> int:
         first, second = lengths

@@ -1,5 +1,6 @@
 """Operands as people give them: integers or decimal strings, checked and turned into digits."""
 
+import re
 from collections.abc import Sequence
 from numbers import Integral
 
@@ -37,12 +38,14 @@ def number_digits(operand: int | str, max_digits: int) -> list[int]:
         stripped = operand.strip()
         if not stripped:
             raise InputError("An operand is empty: write a whole number, such as 57.")
+        if re.fullmatch(r"-\d+", stripped, re.ASCII):
+            raise InputError(f"{shown(stripped)} is negative: operands are whole numbers from 0 up.")
+        if re.fullmatch(r"\d*[.,]\d+", stripped, re.ASCII):
+            raise InputError(f"{shown(stripped)} is a fraction: operands are whole numbers, such as 57.")
         if not (stripped.isascii() and stripped.isdigit()):
-            raise InputError(f"{shown(stripped)} is not a whole number: operands are digits 0–9 only, such as '57'.")
+            raise InputError(f"{shown(stripped)} is not a whole number: operands are digits 0–9 only, such as 57.")
         if len(stripped) > max_digits:
-            raise InputError(
-                f"A number of {len(stripped):,} digits is too long: give at most {max_digits:,} digits."
-            )
+            raise InputError(f"A number of {len(stripped):,} digits is too long: give at most {max_digits:,} digits.")
         text = (stripped.lstrip("0") or "0")[::-1]
     else:
         raise InputError(f"{shown(operand)} is not a whole number: give integers or strings of digits.")
@@ -59,6 +62,13 @@ def bits(operand: int | str, max_digits: int) -> list[int]:
     if len(stripped) > max_digits:
         raise InputError(f"A string of {len(stripped):,} bits is too long: give at most {max_digits:,} bits.")
     return [int(bit) for bit in stripped]
+
+
+def whole(**settings: object) -> None:
+    """Refuse settings that are not integers (or left out, as None)."""
+    for name, value in settings.items():
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise InputError(f"{name} must be a whole number, not {shown(value)}.")
 
 
 def operand_list(operands: Sequence[int | str], example: str) -> list[int | str]:

@@ -12,7 +12,7 @@ affine in the number of the line and the cell (`Along`), which is all that posit
 Blocks hold many pages at once; `Page` is one of them, for reading.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -94,11 +94,15 @@ class Block:
         symbol = torch.where(line == 0, bool(self.opens), bool(self.joins))
         return symbol & self.present
 
-    def symbols(self, vocabulary: tuple[str, ...]) -> UInt8[Tensor, " lines"]:
-        """What cell 0 of each line holds, where it is written."""
-        opens, joins = (vocabulary.index(symbol) if symbol else 0 for symbol in (self.opens, self.joins))
-        first_of = opens if not self.joined_after else joins
-        return torch.where(self.line_numbers == 0, first_of, joins).to(torch.uint8)
+    def cells(self, vocabulary: tuple[str, ...]) -> UInt8[Tensor, "samples lines width_and_one"]:
+        """What every cell holds, as numbers of tokens; cell 0 is meaningless where a line has no symbol."""
+        samples, lines, width = self.digits.shape
+        cells = self.digits.new_empty(samples, lines, width + 1)
+        cells[..., 0] = vocabulary.index(self.joins) if self.joins else 0
+        if self.opens:
+            cells[:, 0, 0] = vocabulary.index(self.opens)
+        cells[..., 1:] = self.digits
+        return cells
 
 
 def symbol_block(
@@ -160,6 +164,24 @@ class Page:
     def prompt(self) -> list[str]:
         """The tokens the model is given."""
         return self.tokens[: self.targets.index(True)]
+
+    @property
+    def parts(self) -> list[str]:
+        """`query` or `response` for each token; empty for `$` at the ends and the `=` between them."""
+        first, last = self.targets.index(True), len(self.tokens) - 1
+        return ["", *["query"] * (first - 2), "", *["response"] * (last - first), ""]
+
+    def breaks(self, most: int) -> Iterator[tuple[int, int]]:
+        """Stretches of at most so many tokens, broken between written lines wherever one fits."""
+        lines = [(cell.role, cell.line) for cell in self.cells]
+        start = 0
+        while start < len(self.tokens):
+            stop = min(start + most, len(self.tokens))
+            if stop < len(self.tokens):
+                between = (place for place in range(stop, start, -1) if lines[place] != lines[place - 1])
+                stop = next(between, stop)
+            yield start, stop
+            start = stop
 
     @property
     def response(self) -> list[str]:

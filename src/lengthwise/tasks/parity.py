@@ -21,10 +21,10 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from lengthwise.errors import InputError
+from lengthwise.tasks.base import MAX_DIGITS, Layout, Task
 from lengthwise.tasks.operands import bits, operand_list
 from lengthwise.tasks.page import EDGE, Along, Block, symbol_block
 from lengthwise.tasks.problems import Problems, uniform, within
-from lengthwise.tasks.task import MAX_DIGITS, Layout, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,12 +63,12 @@ class Parity(Task):
         places = torch.arange(length, dtype=torch.int32, device=generator.device)
         return Problems(digits=digits * within(places, lengths), lengths=lengths, counts=torch.ones_like(lengths[:, 0]))
 
-    def largest(self, length: int, count: int | None) -> Problems:
+    def sizes(self, length: int, count: int | None) -> list[int]:
         if count is not None:
             raise InputError("parity has a length only: leave count out.")
         if length < 1:
             raise InputError(f"length must be 1 or more, not {length}.")
-        return Problems.of([[[1] * length]])
+        return [length]
 
     def page_tokens(self, lengths: Sequence[int]) -> int:
         return 2 * lengths[0] + 3

@@ -30,9 +30,7 @@ class Problems:
         return Problems(digits=self.digits[rows], lengths=self.lengths[rows], counts=self.counts[rows])
 
     def to(self, device: str | torch.device) -> "Problems":
-        return Problems(
-            digits=self.digits.to(device), lengths=self.lengths.to(device), counts=self.counts.to(device)
-        )
+        return Problems(digits=self.digits.to(device), lengths=self.lengths.to(device), counts=self.counts.to(device))
 
     def operands(self, sample: int) -> list[list[int]]:
         """The operands of one problem, each a list of digits in stored order."""
@@ -58,15 +56,6 @@ class Problems:
         counts = torch.tensor([len(operands) for operands in problems], dtype=torch.int32)
         return Problems(digits=digits, lengths=lengths, counts=counts)
 
-    @staticmethod
-    def join(parts: Sequence["Problems"]) -> "Problems":
-        """All problems of several of the same shape, in order."""
-        return Problems(
-            digits=torch.cat([part.digits for part in parts]),
-            lengths=torch.cat([part.lengths for part in parts]),
-            counts=torch.cat([part.counts for part in parts]),
-        )
-
 
 def uniform(
     low: int, high: int, shape: tuple[int, ...], generator: torch.Generator, dtype: torch.dtype = torch.int32
@@ -81,11 +70,10 @@ def draw_numbers(
     """Numbers drawn uniformly among those of the given lengths: no leading zero, but a one-digit number may be 0."""
     samples, operands = lengths.shape
     digits = uniform(0, 9, (samples, operands, width), generator, torch.uint8)
-    leading = uniform(1, 9, (samples, operands), generator, torch.uint8)
-    places = torch.arange(width, dtype=torch.int32, device=lengths.device)
-    digits *= within(places, lengths)
-    is_leading = (places == lengths[..., None] - 1) & (lengths[..., None] > 1)
-    return torch.where(is_leading, leading[..., None], digits)
+    leading = uniform(1, 9, (samples, operands, 1), generator, torch.uint8)
+    digits *= within(torch.arange(width, dtype=torch.int32, device=lengths.device), lengths)
+    top = (lengths[..., None] - 1).clamp(min=0).long()
+    return digits.scatter_(2, top, torch.where(lengths[..., None] > 1, leading, digits.gather(2, top)))
 
 
 def within(places: Int32[Tensor, " width"], lengths: Int32[Tensor, "*shape"]) -> Bool[Tensor, "*shape width"]:

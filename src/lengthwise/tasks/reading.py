@@ -19,7 +19,7 @@ class Mistake:
     written: str | None
     """None where the model stopped writing without an end."""
     carry: bool | None
-    """Whether a carry came into the digit that should have been written; None for a symbol, and where nothing carries."""
+    """Whether a carry came into the digit that belongs there; None for a symbol, and for a task without carries."""
 
     def __str__(self) -> str:
         wrote = "stops" if self.written is None else f"has {self.written!r}"

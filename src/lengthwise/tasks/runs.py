@@ -1,7 +1,7 @@
 """Runs: how lines become sequences. A run is cells written one after the other, up or down a line.
 
-Most lines are one run: symbol, units, tens … or … tens, units, symbol. A symbol before a number that is written from the
-top down makes two.
+Most lines are one run: symbol, units, tens … or … tens, units, symbol. A symbol before a number that is written from
+the top down makes two.
 """
 
 from collections.abc import Sequence

@@ -18,19 +18,21 @@ from torch import Tensor
 from lengthwise.errors import InputError
 from lengthwise.positions.coupling import Coupling
 from lengthwise.randomness import generator
-from lengthwise.tasks.batch import INDEX, Batch, pack
+from lengthwise.tasks.batch import INDEX, Batch, join, pack
+from lengthwise.tasks.operands import whole
 from lengthwise.tasks.page import EDGE, Block, Page, symbol_block
 from lengthwise.tasks.problems import Problems, uniform
 from lengthwise.tasks.reading import Reading, first_mistake
 from lengthwise.tasks.runs import Runs, cells
+from lengthwise.tasks.text import typed
 from lengthwise.tasks.writing import IdWriter
 
 MAX_DIGITS = 100_000
 """The longest number that is written down."""
 MAX_PAGE_TOKENS = 20_000_000
 """The longest page that is written down."""
-CHUNK_TOKENS = {"cpu": 2**19, "cuda": 2**25}
-"""About how many tokens are laid out at a time: what fits a CPU's cache, what fills a GPU."""
+CHUNK_TOKENS = {"cpu": 2**21, "cuda": 2**25}
+"""About how many tokens are laid out at a time: few enough for a CPU's cache, enough to fill a GPU."""
 
 DIGITS = tuple("0123456789")
 
@@ -105,14 +107,12 @@ class Task(ABC):
         """One problem from operands as a person gives them."""
 
     @abstractmethod
-    def draw(
-        self, samples: int, length: int, count: int | None, fixed: bool, generator: torch.Generator
-    ) -> Problems:
+    def draw(self, samples: int, length: int, count: int | None, fixed: bool, generator: torch.Generator) -> Problems:
         """Random problems: of the training distribution up to this size, or of exactly this size if `fixed`."""
 
     @abstractmethod
-    def largest(self, length: int, count: int | None) -> Problems:
-        """One problem of this size with the largest numbers. It refuses sizes the task does not have."""
+    def sizes(self, length: int, count: int | None) -> list[int]:
+        """The lengths of the operands of the largest problems of this size. Refuses a size the task does not have."""
 
     @abstractmethod
     def page_tokens(self, lengths: Sequence[int]) -> int:
@@ -128,6 +128,11 @@ class Task(ABC):
 
     # What follows from that.
 
+    def largest(self, length: int, count: int | None) -> Problems:
+        """One problem of this size with the largest operands there are."""
+        highest = sum(token in DIGITS for token in self.vocabulary) - 1
+        return Problems.of([[[highest] * size for size in self.sizes(length, count)]])
+
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Every coordinate that can be coupled in this format."""
@@ -137,6 +142,11 @@ class Task(ABC):
     def levels(self) -> tuple[str, ...]:
         """The coordinates that become position ids."""
         return tuple(self.paper_max_ids) if self.coupling is None else self.coupling
+
+    @property
+    def written_example(self) -> str:
+        """The example as one types it."""
+        return typed(self.name, self.example)
 
     def write(self, operands: Sequence[int | str], offsets: Sequence[int] | None = None) -> Page:
         """The page of one problem, its ids counted from 1 or from the given offsets, one a level."""
@@ -178,9 +188,9 @@ class Task(ABC):
         The result depends on the seed (and the device) alone.
         """
         shift = not fixed if random_offsets is None else random_offsets
+        whole(length=length, count=count)
+        _require_size(self, length, count, shift)
         problems = self.sample_problems(samples, length=length, count=count, seed=seed, fixed=fixed, device=device)
-        reach = _largest_reach(self, length, count)
-        self._coupling(training=shift).require_room(reach, f"{self.name} of this size")
         return self.write_all(problems, offsets_seed=seed if shift else None)
 
     def sample_problems(
@@ -194,10 +204,17 @@ class Task(ABC):
         device: str | torch.device = "cpu",
     ) -> Problems:
         """The problems of `sample`, not yet written down."""
+        whole(samples=samples, length=length, count=count, seed=seed)
         if samples < 1:
             raise InputError(f"samples must be 1 or more, not {samples}.")
-        self._require_page(self.largest(length, count).lengths[0].tolist())
+        _require_size(self, length, count, False)
         return self.draw(samples, length, count, fixed, generator(seed, "problems", device=device))
+
+    def write_prompts(self, problems: Problems) -> Batch:
+        """What a model is given of each page: everything up to the `=`, ids counted from 1."""
+        layout = self._with_edges(self.lay_out(problems))
+        given = [block for block in layout.blocks if not block.target]
+        return self._pack(Layout(blocks=given, reach=layout.reach), problems, self._ones(problems))
 
     def write_all(self, problems: Problems, *, offsets_seed: int | None = None) -> Batch:
         """The pages of many problems, packed; with random id offsets drawn from the seed if one is given."""
@@ -207,36 +224,33 @@ class Task(ABC):
             source = generator(offsets_seed, "offsets", device=device)
             draws = uniform(0, 2**62, (len(self.levels), samples), source, torch.int64)
         chunk = max(1, CHUNK_TOKENS.get(device.type, CHUNK_TOKENS["cuda"]) // self._padded_tokens(problems))
-        parts = [
+        parts = (
             self._write_chunk(problems[start:stop], None if draws is None else draws[:, start:stop])
             for start, stop in pairwise([*range(0, samples, chunk), samples])
-        ]
-        return Batch.join(parts)
+        )
+        return join(parts, problems)
 
     def read(self, operands: Sequence[int | str], written: str | Sequence[str]) -> Reading:
         """What a model wrote after the query, compared with the right page. Takes any nonsense."""
-        problems = self.parse(operands)
         page = self.write(operands)
         response = list(written)
         if EDGE in response:
             response = response[: response.index(EDGE) + 1]
-        return Reading(
-            answer=self.answer(response),
-            mistake=first_mistake(page, self._with_edges(self.lay_out(problems)).blocks, response),
-        )
+        mistake = first_mistake(page, self.lay_out(self.parse(operands)).blocks, response)
+        return Reading(answer=self.answer(response), mistake=mistake)
 
     @property
     def ids_given(self) -> bool:
         """Whether ids cannot be told while writing, because the first id of a number gives away its length."""
         return any(
-            block.target and not block.units_first and not block.lengths_known
+            block.target
+            and not block.units_first
+            and not block.lengths_known
             and any(level in block.coordinates and block.coordinates[level].per_cell for level in self.levels)
             for block in self.lay_out(self.parse(self.example)).blocks
         )
 
-    def id_writer(
-        self, problems: Problems, offsets: Int32[Tensor, "levels samples"] | None = None
-    ) -> IdWriter:
+    def id_writer(self, problems: Problems, offsets: Int32[Tensor, "levels samples"] | None = None) -> IdWriter:
         """The rule that gives each newly written token its ids, from the shape of the query and what was written."""
         if self.ids_given:
             raise InputError(
@@ -244,9 +258,8 @@ class Task(ABC):
                 "use zero_padding=True, reverse_response=True or coupling=('index',), or read ids off the right page."
             )
         layout = self._with_edges(self.lay_out(problems.blank()))  # the digits cannot leak: they are not there
-        if offsets is None:
-            offsets = self._given_offsets(None).expand(-1, len(problems)).to(problems.digits.device)
-        return IdWriter(layout.blocks, self.vocabulary, self.levels, offsets, self.max_ids)
+        starts = self._ones(problems) if offsets is None else offsets
+        return IdWriter(layout.blocks, self.vocabulary, self.levels, starts, self.max_ids)
 
     # Details.
 
@@ -279,15 +292,14 @@ class Task(ABC):
     def _write_chunk(self, problems: Problems, draws: Int64[Tensor, "levels samples"] | None) -> Batch:
         layout = self._with_edges(self.lay_out(problems))
         if draws is None:
-            offsets = torch.ones(len(self.levels), len(problems), dtype=torch.int32, device=problems.digits.device)
-        else:
-            offsets = self._coupling(training=True).offsets(self._reach(layout), draws)
-        return self._pack(layout, problems, offsets)
+            return self._pack(layout, problems, self._ones(problems))
+        return self._pack(layout, problems, self._coupling(training=True).offsets(self._reach(layout), draws))
+
+    def _ones(self, problems: Problems) -> Int32[Tensor, "levels samples"]:
+        return torch.ones(len(self.levels), len(problems), dtype=torch.int32, device=problems.digits.device)
 
     def _pack(self, layout: Layout, problems: Problems, offsets: Int32[Tensor, "levels samples"]) -> Batch:
-        return pack(
-            layout.blocks, vocabulary=self.vocabulary, levels=self.levels, offsets=offsets, problems=problems
-        )
+        return pack(layout.blocks, vocabulary=self.vocabulary, levels=self.levels, offsets=offsets, problems=problems)
 
     def _padded_tokens(self, problems: Problems) -> int:
         return self.page_tokens([problems.digits.shape[2]] * problems.digits.shape[1])
@@ -306,9 +318,13 @@ class Task(ABC):
 
 
 @lru_cache(maxsize=256)
-def _largest_reach(task: Task, length: int, count: int | None) -> Int32[Tensor, "levels 1"]:
-    """How far the coordinates of any problem of this size can reach."""
-    return task._reach(task._with_edges(task.lay_out(task.largest(length, count))))
+def _require_size(task: Task, length: int, count: int | None, random_offsets: bool) -> None:
+    """Refuse a size the task does not have, or whose largest page is too long or needs larger ids than there are."""
+    task._require_page(task.sizes(length, count))
+    coupling = task._coupling(training=random_offsets)
+    if any(max_id is not None for max_id in coupling.max_ids):
+        largest = task.lay_out(task.largest(length, count))
+        coupling.require_room(task._reach(task._with_edges(largest)), f"{task.name} of this size")
 
 
 def last_number(response: Sequence[str], *, units_first: bool) -> str | None:

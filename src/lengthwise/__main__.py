@@ -1,0 +1,5 @@
+"""`python -m lengthwise` is the command."""
+
+from lengthwise.cli import main
+
+main()

@@ -1,0 +1,223 @@
+"""The command: it parses, calls the library and prints. `--json` prints one object on stdout and nothing else."""
+
+import contextlib
+import dataclasses
+import difflib
+import io
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any
+
+import tyro
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
+
+import lengthwise as lw
+from lengthwise.errors import InputError
+from lengthwise.figures.page import draw_page, save_figure
+from lengthwise.figures.terminal import page_text
+from lengthwise.tasks import Task
+from lengthwise.tasks.text import recognise
+
+MAX_SHOWN_TOKENS = 20_000
+
+Flag = FlagCreatePairsOff[bool]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command and leave with its exit code: 0, or 2 for a request that cannot be met."""
+    try:
+        _dispatch(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except InputError as error:
+        sys.exit(_complain(str(error)))
+    except BrokenPipeError:  # the reader had enough: nothing to report, and nothing left to flush
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _complain(sentence: str) -> int:
+    print(f"lengthwise: {sentence}", file=sys.stderr)
+    return 2
+
+
+def _dispatch(arguments: list[str]) -> None:
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        _print_overview()
+    elif arguments[0] == "--version":
+        print(f"lengthwise {lw.__version__}")
+    elif arguments[0] in COMMANDS:
+        COMMANDS[arguments[0]](arguments[1:])
+    else:
+        close = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
+        instead = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(COMMANDS)}."
+        raise InputError(f"There is no command {arguments[0]!r}: {instead}")
+
+
+def _parse(form: Any, command: str, arguments: list[str]) -> Any:
+    """Parse with tyro; what it would print as a box of help becomes one sentence."""
+    complaint = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(complaint):
+            return tyro.cli(form, prog=f"lengthwise {command}", args=arguments)
+    except SystemExit as stop:
+        if stop.code in (0, None):
+            raise
+    raise InputError(f"{_one_sentence(complaint.getvalue())} (see lengthwise {command} --help).")
+
+
+def _one_sentence(complaint: str) -> str:
+    """The gist of tyro's explanation: what was wrong, and what it suggests. Its frame may be of any characters."""
+    lines = [line.strip("╭╮╰╯│─- ") for line in complaint.splitlines()]
+    sections = "\n".join(lines[1:]).strip("\n").split("\n\n")
+    gist = " ".join(sections[0].split()).rstrip(".")
+    if gist.startswith("Missing"):
+        return f"Something is missing: {gist.partition(':')[2].removesuffix('(required)').strip()}"
+    if refused := re.fullmatch(r"Error parsing (\S+): .* from \['?(.*?)'?\]", gist):
+        return f"{refused[1]} cannot be {refused[2]!r}"
+    gist = re.sub(r"^Error parsing \w+: ", "", gist)  # a sentence of our own, from the class that refused
+    meant = re.search(r"Perhaps you meant:\W+(--[\w.-]+)", complaint)
+    return f"{gist}; did you mean {meant[1]}?" if meant else gist
+
+
+def _print_overview() -> None:
+    print("usage: lengthwise COMMAND …   (lengthwise COMMAND --help explains each)\n")
+    for name, command in COMMANDS.items():
+        print(f"  {name:8}{(command.__doc__ or '').splitlines()[0]}")
+
+
+def _show_form(kind: type[Task]) -> Any:
+    """The options of `show`, with the format options of one task."""
+    return dataclasses.make_dataclass(
+        "Show",
+        [
+            (
+                "problem",
+                Annotated[
+                    Positional[str],
+                    arg(metavar="PROBLEM", help="57+48+96, 37*925 or 0101; - reads it from standard input"),
+                ],
+            ),
+            ("task", Annotated[str | None, arg(metavar="NAME", help="the task, where the text leaves it open")], None),
+            ("json", Annotated[Flag, arg(help="print tokens, ids, targets and answer as JSON")], False),
+            ("save", Annotated[Path | None, arg(metavar="FILE", help="draw a picture: .png, .svg or .pdf")], None),
+            ("offsets", Annotated[tuple[int, ...] | None, arg(help="where the ids of each level start; 1s")], None),
+            ("format", Annotated[kind, OmitArgPrefixes], dataclasses.field(default_factory=kind)),
+        ],
+        frozen=True,
+    )
+
+
+def _kind_asked_for(arguments: list[str]) -> str | None:
+    """The task named with --task, or else the one a problem among the arguments belongs to, if any is plain enough."""
+    for argument, following in pairwise([*arguments, ""]):
+        if argument == "--task" or argument.startswith("--task="):
+            return argument.partition("=")[2] or following
+    for argument in arguments:
+        with contextlib.suppress(InputError):
+            return recognise(argument)[0]
+    return None
+
+
+def show(arguments: list[str]) -> None:
+    """write a problem as the model sees it, with its position ids in colour"""
+    arguments = [sys.stdin.read() if argument == "-" else argument for argument in arguments]
+    if arguments and re.match(r"-[\d.]", arguments[0]):  # a number, not an option
+        name, operands = recognise(arguments[0])
+        lw.task(name).write(operands)
+    asked_for = _kind_asked_for(arguments)
+    options = _parse(_show_form(type(lw.task(asked_for or "addition"))), "show", arguments)
+    _, operands = recognise(options.problem, options.task)
+    page = options.format.write(operands, offsets=options.offsets)
+    if options.save is not None:
+        save_figure(draw_page(page), options.save)
+    if options.json:
+        print(json.dumps(_page_object(page)))
+        return
+    if len(page.tokens) > MAX_SHOWN_TOKENS:
+        raise InputError(
+            f"A page of {len(page.tokens):,} tokens is too long to show: "
+            f"up to {MAX_SHOWN_TOKENS:,} are shown, --json takes any."
+        )
+    console = Console(highlight=False)
+    console.print(page_text(page, console.width), end="")
+    console.print(
+        f"{page.task}: the answer is {page.answer}; the model writes {sum(page.targets)} of {len(page.tokens)} tokens"
+    )
+
+
+def _page_object(page: lw.Page) -> dict[str, object]:
+    return {
+        "task": page.task,
+        "operands": page.operands,
+        "tokens": page.tokens,
+        "levels": page.levels,
+        "position_ids": page.position_ids,
+        "targets": page.targets,
+        "answer": page.answer,
+    }
+
+
+@dataclass(frozen=True)
+class _List:
+    json: Flag = False
+    """Print as JSON."""
+
+
+def list_all(arguments: list[str]) -> None:
+    """what there is: tasks with their coordinates"""
+    options = _parse(_List, "list", arguments)
+    kinds = {name: kind() for name, kind in lw.tasks.kinds().items()}
+    if options.json:
+        tasks = {
+            name: {"summary": task.summary, "example": task.example, "coordinates": task.coordinates}
+            for name, task in kinds.items()
+        }
+        print(json.dumps({"tasks": tasks}))
+        return
+    table = Table("task", "what it is", "example", "coordinates", title="Tasks", title_justify="left")
+    for name, task in kinds.items():
+        table.add_row(name, task.summary, task.written_example, ", ".join(task.coordinates))
+    Console().print(table)
+
+
+@dataclass(frozen=True)
+class _Demo:
+    samples: int = 500_000
+    """How many addition problems to make."""
+
+
+def demo(arguments: list[str]) -> None:
+    """the library at work: the paper's three examples, a mistake found, half a million problems made"""
+    options = _parse(_Demo, "demo", arguments)
+    console = Console(highlight=False)
+    for name, kind in lw.tasks.kinds().items():
+        page = kind().write(kind.example)
+        console.print(f"[bold]{name}[/bold]  {kind().written_example} → {page.answer}")
+        console.print(page_text(page, console.width))
+    addition = lw.task("addition")
+    slip = "000>750>401>002$"
+    console.print(f"[bold]reading back[/bold]  a model writes {slip} after 057+048+096=")
+    console.print(f"  {addition.read([57, 48, 96], slip).mistake}\n")
+    console.print(
+        f"[bold]sampling[/bold]  {options.samples:,} sums of 2–10 numbers of 1–10 digits, with ids and offsets …"
+    )
+    begun = time.perf_counter()
+    batch = addition.sample(options.samples, length=10, count=10, seed=0)
+    seconds = time.perf_counter() - begun
+    console.print(f"  {batch.tokens.numel():,} tokens in {seconds:.1f} s; the first is {''.join(batch.text(0))}")
+
+
+COMMANDS: dict[str, Callable[[list[str]], None]] = {"demo": demo, "show": show, "list": list_all}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Pictures, drawn from pages and results; they compute nothing."""
