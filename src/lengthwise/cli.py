@@ -80,7 +80,7 @@ def _one_sentence(complaint: str) -> str:
     lines = [line.strip("╭╮╰╯│─- ") for line in complaint.splitlines()]
     sections = "\n".join(lines[1:]).strip("\n").split("\n\n")
     gist = " ".join(sections[0].split()).rstrip(".")
-    if gist.startswith("Missing"):
+    if gist.startswith("Missing from"):
         return f"Something is missing: {gist.partition(':')[2].removesuffix('(required)').strip()}"
     if refused := re.fullmatch(r"Error parsing (\S+): .* from \['?(.*?)'?\]", gist):
         return f"{refused[1]} cannot be {refused[2]!r}"

@@ -83,9 +83,8 @@ class IdWriter:
                 if along is not None:
                     here = offset + self._at(along, pen)
                     ids = torch.where((pen.block == number) & ~ended, here, ids)
-        if self._max_ids is not None:  # a page that never ends runs out of ids, not out of bounds
-            ids = ids.clamp(max=self._max_ids[level])
-        return ids.to(torch.int32)
+        # A page that never ends runs out of ids, not out of bounds.
+        return ids.clamp(min=0, max=None if self._max_ids is None else self._max_ids[level]).to(torch.int32)
 
     @staticmethod
     def _at(along: Along, pen: Pen) -> Tensor:

@@ -1,0 +1,132 @@
+"""Pages against Python's own integers, in every format, for numbers far longer than any machine integer."""
+
+import re
+
+import pytest
+from formats import FORMATS, SIZES, describe
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lengthwise as lw
+
+
+def a_number(digits: int) -> st.SearchStrategy[int]:
+    nines = st.integers(1, digits).map(lambda length: 10**length - 1)
+    powers = st.integers(0, digits - 1).map(lambda length: 10**length)
+    any_length = st.integers(1, digits).flatmap(lambda length: st.integers(0, 10**length - 1))
+    return any_length | nines | powers | st.just(0)
+
+
+def numbers_of(response: list[str], *, reverse: bool) -> list[str]:
+    lines = re.split(r"[>+=]", "".join(response[:-1]))
+    return [line[::-1] if reverse else line for line in lines]
+
+
+SWITCHES = st.fixed_dictionaries(
+    {name: st.booleans() for name in ("zero_padding", "reverse_query", "reverse_response")}
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(a_number(200), min_size=2, max_size=50), SWITCHES, st.booleans(), st.sampled_from(["exact", "theory"]))
+def test_addition_writes_the_running_sums(
+    operands: list[int], switches: dict[str, bool], zeros: bool, rule: str
+) -> None:
+    task = lw.task("addition", start_with_zeros=zeros, padding_rule=rule, **switches)
+    page = task.write(operands)
+    assert page.answer == str(sum(operands))
+    written = numbers_of(page.response, reverse=task.reverse_response)
+    sums = [sum(operands[:count]) for count in range(0 if zeros else 1, len(operands) + 1)]
+    assert [int(number) for number in written] == sums
+    query = "".join(page.prompt[1:-1]).split("+")
+    query = [number[::-1] for number in query] if task.reverse_query else query
+    assert [int(number) for number in query] == operands
+    longest = max(len(str(operand)) for operand in operands)
+    if task.zero_padding:
+        length = len(str(len(operands) * (10**longest - 1)))
+        if rule == "theory":
+            length = longest + len(str(len(operands)))
+        assert {len(number) for number in query + written} == {length}
+    else:
+        assert query + written == [str(number) for number in operands + sums]
+    alone = lw.task("addition", scratchpad=False, padding_rule=rule, **switches).write(operands)
+    assert numbers_of(alone.response, reverse=task.reverse_response) == written[-1:]
+
+
+@settings(deadline=None, max_examples=100)
+@given(a_number(60), a_number(60), SWITCHES)
+def test_multiplication_writes_partial_products_and_their_sums(
+    first: int, second: int, switches: dict[str, bool]
+) -> None:
+    task = lw.task("multiplication", **switches)
+    page = task.write([first, second])
+    assert page.answer == str(first * second)
+    written = numbers_of(page.response, reverse=task.reverse_response)
+    digits = [int(digit) for digit in reversed(str(second))]
+    products = [first * digit for digit in digits]
+    sums = [sum(product * 10**k for k, product in enumerate(products[: n + 1])) for n in range(len(products))]
+    assert [int(number) for number in written] == products + sums
+    least = len(str(first))
+    if task.zero_padding:
+        lengths = [least + 1] * len(digits) + [least + len(digits)] * len(digits)
+    else:
+        lengths = [max(least, len(str(number))) for number in products + sums]
+    assert [len(number) for number in written] == lengths
+    alone = lw.task("multiplication", scratchpad=False, **switches).write([first, second])
+    answer = numbers_of(alone.response, reverse=task.reverse_response)
+    assert answer == [str(first * second).zfill(least + len(digits)) if task.zero_padding else str(first * second)]
+
+
+def test_two_hundred_digits_times_two_hundred() -> None:
+    first, second = 10**200 - 1, int("1234567890" * 20)
+    assert lw.task("multiplication").write([first, second]).answer == str(first * second)
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.text("01", min_size=1, max_size=300), st.booleans(), st.booleans())
+def test_parity_writes_the_running_parity(bits: str, reverse_query: bool, reverse_response: bool) -> None:
+    task = lw.task("parity", reverse_query=reverse_query, reverse_response=reverse_response)
+    page = task.write([bits])
+    assert page.answer == str(bits.count("1") % 2)
+    assert "".join(page.prompt) == f"${bits[::-1] if reverse_query else bits}="
+    read = bits[::-1] if reverse_response else bits
+    assert "".join(page.response) == "".join(str(read[: k + 1].count("1") % 2) for k in range(len(bits))) + "$"
+    assert "".join(lw.task("parity", scratchpad=False).write([bits]).response) == page.answer + "$"
+
+
+@pytest.mark.parametrize("task", FORMATS, ids=describe)
+def test_a_page_is_whole(task: lw.Task) -> None:
+    page = task.write(task.example)
+    count = len(page.tokens)
+    assert len(page.targets) == len(page.cells) == len(page.parts) == count
+    assert [len(ids) for ids in page.position_ids] == [count] * len(page.levels)
+    assert set(page.tokens) <= set(task.vocabulary)
+    assert page.prompt + page.response == page.tokens
+    assert page.prompt[0] == page.response[-1] == "$"
+    assert page.prompt[-1] == "="
+    assert page.targets == sorted(page.targets)
+
+
+def test_coordinates_are_chosen_by_name() -> None:
+    both = lw.task("addition").write([57, 48, 96])
+    assert lw.task("addition", coupling=("row",)).write([57, 48, 96]).position_ids == both.position_ids[1:]
+    swapped = lw.task("addition", coupling=["row", "column"]).write([57, 48, 96])
+    assert swapped.position_ids == both.position_ids[::-1]
+    plain = lw.task("addition", coupling=("index",)).write([57, 48, 96])
+    assert plain.position_ids == [list(range(29))]
+    assert lw.task("parity", coupling=("index",)).write(["01"], offsets=[5]).position_ids == [[4, 5, 6, 7, 8, 9, 10]]
+
+
+def test_leading_zeros_of_an_operand_do_not_count() -> None:
+    task = lw.task("addition", zero_padding=False)
+    assert task.write(["007", "0"]).tokens == task.write([7, 0]).tokens
+
+
+@pytest.mark.parametrize("task", FORMATS, ids=describe)
+def test_equal_tasks_write_equal_pages_and_can_be_kept_in_sets(task: lw.Task) -> None:
+    import dataclasses
+
+    again = dataclasses.replace(task)
+    assert again == task
+    assert len({again, task}) == 1
+    assert again.sample(3, seed=1, **SIZES[task.name]).tokens.equal(task.sample(3, seed=1, **SIZES[task.name]).tokens)

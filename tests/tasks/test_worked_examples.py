@@ -1,0 +1,84 @@
+"""The paper's three worked examples, in full."""
+
+import pytest
+
+import lengthwise as lw
+
+
+def numbers(text: str) -> list[int]:
+    return [int(digit) for digit in text.replace(" ", "")]
+
+
+def test_parity_of_0101() -> None:
+    page = lw.task("parity", scratchpad=True).write(["0101"])
+    assert "".join(page.tokens) == "$0101=0110$"
+    assert page.position_ids == [numbers("0 2345 1 2345 0")]
+    assert page.targets == [False] * 6 + [True] * 5
+    assert page.answer == "0"
+
+
+def test_the_sum_57_48_96() -> None:
+    task = lw.task("addition", scratchpad=True, zero_padding=True, reverse_query=False, reverse_response=True)
+    page = task.write([57, 48, 96])
+    assert "".join(page.tokens) == "$057+048+096=000>750>501>102$"
+    assert page.levels == ("column", "row")
+    assert page.position_ids == [
+        numbers("0 4321 4321 432 1234 1234 1234 1234 0"),
+        numbers("0 1111 2222 333 1111 2222 3333 4444 0"),
+    ]
+    assert page.targets == [False] * 13 + [True] * 16
+    assert page.answer == "201"
+
+
+def test_the_product_37_925() -> None:
+    page = lw.task("multiplication").write([37, 925])
+    assert "".join(page.tokens) == "$37*925=581+470+333=58100>52900>52243$"
+    assert page.levels == ("multiplicand", "row", "column")
+    assert page.position_ids == [
+        numbers("0 32 0 000 1234 1234 1234 000000 000000 000000 0"),
+        numbers("0 00 0 321 1111 2222 3333 111111 222222 333333 0"),
+        numbers("0 00 0 000 1234 2345 3456 123456 123456 123456 0"),
+    ]
+    assert page.targets == [False] * 8 + [True] * 30
+    assert page.answer == "34225"
+
+
+def test_the_example_of_the_proof_has_offsets_4_and_2() -> None:
+    page = lw.task("addition").write([57, 48, 96], offsets=(4, 2))
+    assert page.position_ids == [
+        numbers("0 7654 7654 765 4567 4567 4567 4567 0"),
+        numbers("0 2222 3333 444 2222 3333 4444 5555 0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operands", "exact", "theory"),
+    [
+        (["99"] * 3, 3, 3),
+        (["99"] * 10, 3, 4),  # 990: the proof allows a digit more than any sum of ten can need
+        (["99"] * 11, 4, 4),  # 1089: the paper's own example of n + 2
+        (["9"] * 11, 2, 3),
+        (["99"] * 101, 4, 5),
+        (["99"] * 102, 5, 5),
+    ],
+)
+def test_padding_rules(operands: list[str], exact: int, theory: int) -> None:
+    for rule, length in (("exact", exact), ("theory", theory)):
+        page = lw.task("addition", padding_rule=rule).write(operands)
+        assert page.tokens.index("+") - 1 == length, rule
+
+
+def test_cells_are_named_for_people() -> None:
+    page = lw.task("addition").write([57, 48, 96])
+    names = [cell.name for cell in page.cells]
+    assert names[0] == "start"
+    assert names[1:5] == [
+        *("hundreds digit of operand 1", "tens digit of operand 1", "ones digit of operand 1", "+ after operand 1"),
+    ]
+    assert names[12:14] == ["=", "ones digit of partial sum 0"]
+    assert names[24:] == [
+        *("> before partial sum 3", "ones digit of partial sum 3", "tens digit of partial sum 3"),
+        *("hundreds digit of partial sum 3", "end"),
+    ]
+    assert "= before partial sum 1" in [cell.name for cell in lw.task("multiplication").write([37, 925]).cells]
+    assert lw.task("parity").write(["0101"]).cells[3].name == "bit 3 of query"
