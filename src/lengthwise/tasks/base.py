@@ -210,11 +210,12 @@ class Task(ABC):
         _require_size(self, length, count, False)
         return self.draw(samples, length, count, fixed, generator(seed, "problems", device=device))
 
-    def write_prompts(self, problems: Problems) -> Batch:
-        """What a model is given of each page: everything up to the `=`, ids counted from 1."""
+    def write_prompts(self, problems: Problems, offsets: Int32[Tensor, "levels samples"] | None = None) -> Batch:
+        """What a model is given of each page: everything up to the `=`, ids counted from 1 or the given offsets."""
         layout = self._with_edges(self.lay_out(problems))
         given = [block for block in layout.blocks if not block.target]
-        return self._pack(Layout(blocks=given, reach=layout.reach), problems, self._ones(problems))
+        starts = self._ones(problems) if offsets is None else offsets
+        return self._pack(Layout(blocks=given, reach=layout.reach), problems, starts)
 
     def write_all(self, problems: Problems, *, offsets_seed: int | None = None) -> Batch:
         """The pages of many problems, packed; with random id offsets drawn from the seed if one is given."""
@@ -250,8 +251,16 @@ class Task(ABC):
             for block in self.lay_out(self.parse(self.example)).blocks
         )
 
-    def id_writer(self, problems: Problems, offsets: Int32[Tensor, "levels samples"] | None = None) -> IdWriter:
-        """The rule that gives each newly written token its ids, from the shape of the query and what was written."""
+    def id_writer(
+        self,
+        problems: Problems,
+        offsets: Int32[Tensor, "levels samples"] | None = None,
+        max_ids: tuple[int | None, ...] | None = None,
+    ) -> IdWriter:
+        """The rule that gives each newly written token its ids, from the shape of the query and what was written.
+
+        Ids never pass `max_ids`, or else the task's, however long a model goes on writing.
+        """
         if self.ids_given:
             raise InputError(
                 f"{self.name} with plain, unpadded responses gives a number's length away in its first id: "
@@ -259,7 +268,7 @@ class Task(ABC):
             )
         layout = self._with_edges(self.lay_out(problems.blank()))  # the digits cannot leak: they are not there
         starts = self._ones(problems) if offsets is None else offsets
-        return IdWriter(layout.blocks, self.vocabulary, self.levels, starts, self.max_ids)
+        return IdWriter(layout.blocks, self.vocabulary, self.levels, starts, max_ids or self.max_ids)
 
     # Details.
 

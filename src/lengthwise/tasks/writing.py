@@ -41,7 +41,7 @@ class IdWriter:
         vocabulary: tuple[str, ...],
         levels: tuple[str, ...],
         offsets: Int32[Tensor, "levels samples"],
-        max_ids: tuple[int, ...] | None,
+        max_ids: tuple[int | None, ...] | None,
     ) -> None:
         query = [block for block in blocks if not block.target]
         self._response = [block for block in blocks if block.target and block.role != EDGE]
@@ -94,7 +94,7 @@ class IdWriter:
         """The symbol that leads from this block to the next, or a number that is no token's."""
         if number + 1 < len(self._response):
             return self._vocabulary.index(self._response[number + 1].opens)
-        return len(self._vocabulary)
+        return -1
 
     def _line_lengths(
         self, block: Int32[Tensor, " samples"], line: Int32[Tensor, " samples"]

@@ -1,0 +1,128 @@
+"""A model as a folder: `config.json`, complete and read strictly, and `model.safetensors`. Nothing is unpickled."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import snapshot_download
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from lengthwise import positions, tasks
+from lengthwise.errors import InputError
+from lengthwise.files import write_whole
+from lengthwise.model.config import ModelConfig
+from lengthwise.model.transformer import Transformer
+from lengthwise.settings import from_json, to_json
+
+FORMAT = 1
+"""The version of what is written here; a reader refuses newer ones."""
+CONFIG, WEIGHTS = "config.json", "model.safetensors"
+KEYS = ("format", "model", "encoding", "task", "vocabulary")
+
+
+def write(folder: Path, model: Transformer, task: tasks.Task, vocabulary: tuple[str, ...]) -> None:
+    """Save a model and all that is needed to use it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "format": FORMAT,
+        "model": to_json(model.config),
+        "encoding": to_json(model.encoding),
+        "task": to_json(task),
+        "vocabulary": list(vocabulary),
+    }
+    weights = {name.replace("_orig_mod.", ""): weight for name, weight in model.state_dict().items()}
+    write_whole(folder / WEIGHTS, save({name: weight.contiguous().cpu() for name, weight in weights.items()}))
+    write_whole(folder / CONFIG, json.dumps(config, indent=2).encode())
+
+
+def find(name: str | Path, **options: Any) -> Path:
+    """The folder itself, or a local copy of a repository of the hub."""
+    folder = Path(name)
+    if folder.is_dir():
+        return folder
+    try:
+        return Path(snapshot_download(str(name), allow_patterns=[CONFIG, WEIGHTS], **options))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(name)!r} is neither a folder nor a hub repository that can be reached.") from error
+
+
+def read(folder: Path) -> tuple[Transformer, tasks.Task, tuple[str, ...]]:
+    """The model of a folder, its task and its vocabulary; anything amiss is refused in a sentence."""
+    config = _read_config(folder)
+    where = f"{CONFIG} of {folder.name!r}"
+    task = from_json(_kind(tasks.kinds(), config["task"], "task", where), config["task"], f"the task in {where}")
+    encoding = from_json(
+        _kind(positions.encodings(), config["encoding"], "encoding", where),
+        config["encoding"],
+        f"the encoding in {where}",
+    )
+    settings = from_json(ModelConfig, config["model"], f"the model in {where}")
+    vocabulary = tuple(config["vocabulary"])
+    model = Transformer(
+        settings, encoding, vocabulary_size=len(vocabulary) - settings.reserved_tokens, levels=len(task.levels)
+    )
+    _load_weights(model, folder)
+    return model, task, vocabulary
+
+
+def _read_config(folder: Path) -> dict[str, Any]:
+    file = folder / CONFIG
+    if not file.is_file():
+        raise InputError(f"{folder.name!r} has no {CONFIG}: it is not a model folder, or not a whole one.")
+    try:
+        config = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"{CONFIG} of {folder.name!r} is not JSON that can be read: {error}.") from error
+    if not isinstance(config, dict) or "format" not in config:
+        raise InputError(f"{CONFIG} of {folder.name!r} is not a model's: it does not say its format.")
+    if not isinstance(config["format"], int) or config["format"] > FORMAT:
+        raise InputError(
+            f"{folder.name!r} was saved in format {config['format']}, this version reads up to {FORMAT}: "
+            "install a newer lengthwise."
+        )
+    unknown, missing = [key for key in config if key not in KEYS], [key for key in KEYS if key not in config]
+    if unknown or missing:
+        amiss = f"has an unknown key {unknown[0]!r}" if unknown else f"lacks the key {missing[0]!r}"
+        raise InputError(f"{CONFIG} of {folder.name!r} {amiss}: its keys are {', '.join(KEYS)}.")
+    if not all(isinstance(config[part], dict) for part in ("model", "encoding", "task")):
+        raise InputError(f"{CONFIG} of {folder.name!r} must describe model, encoding and task as objects.")
+    if not isinstance(config["vocabulary"], list) or not all(isinstance(token, str) for token in config["vocabulary"]):
+        raise InputError(f"{CONFIG} of {folder.name!r} must give its vocabulary as a list of tokens.")
+    return config
+
+
+def _kind(kinds: dict[str, Any], data: dict[str, Any], what: str, where: str) -> Any:
+    name = data.get("name")
+    if name not in kinds:
+        raise InputError(f"{where} names an unknown {what} {name!r}: there are {', '.join(kinds)}.")
+    return kinds[name]
+
+
+def _load_weights(model: Transformer, folder: Path) -> None:
+    file = folder / WEIGHTS
+    if not file.is_file():
+        raise InputError(f"{folder.name!r} has no {WEIGHTS}: it is not a whole model folder.")
+    try:
+        weights = load(file.read_bytes())
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{WEIGHTS} of {folder.name!r} is cut short or not a safetensors file.") from error
+    fit(model, weights, f"{WEIGHTS} of {folder.name!r}")
+
+
+def fit(model: Transformer, weights: dict[str, Tensor], where: str) -> None:
+    """Put weights into a model: each exactly once, each of the right shape."""
+    expected = model.state_dict()
+    for name in expected:
+        if name not in weights:
+            raise InputError(f"{where} lacks the tensor {name!r}: it belongs to another model or is not whole.")
+    for name, weight in weights.items():
+        if name not in expected:
+            raise InputError(f"{where} has a tensor {name!r} that the model does not have.")
+        shapes = tuple(weight.shape), tuple(expected[name].shape)
+        if shapes[0] != shapes[1]:
+            raise InputError(f"{name!r} in {where} has the shape {shapes[0]}, the model's is {shapes[1]}.")
+    with torch.no_grad():
+        model.load_state_dict(weights)

@@ -1,0 +1,58 @@
+"""What a Transformer is made of. The defaults are the paper's architecture, at the size of its smallest ablation."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lengthwise.errors import InputError
+
+CHOICES = {
+    "activation": ("gelu", "relu"),
+    "norm": ("pre_post", "pre", "post", "none"),
+    "final_norm": ("rms", "layer", "none"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelConfig:
+    """A decoder-only Transformer without biases."""
+
+    layers: int = 1
+    """How many blocks."""
+    heads: int = 4
+    """Attention heads of a block."""
+    width: int = 64
+    """The embedding dimension."""
+    head_dim: int = 16
+    """Dimensions of a head; heads × head_dim need not be the width."""
+    feedforward: int = 128
+    """The hidden width of the feed-forward network."""
+    activation: Literal["gelu", "relu"] = "gelu"
+    """Its nonlinearity; gelu is the tanh approximation."""
+    gated: bool = True
+    """Whether a second projection is multiplied in: GEGLU with gelu."""
+    norm: Literal["pre_post", "pre", "post", "none"] = "pre_post"
+    """Where RMSNorm stands: before each part of a block, after its residual sum, both, or nowhere."""
+    final_norm: Literal["rms", "layer", "none"] = "rms"
+    """The norm before the output head; the authors had LayerNorm until November 2024."""
+    scale_scores: bool = False
+    """Whether attention scores are divided by √head_dim. The paper's are not: its initial queries are smaller."""
+    tied_head: bool = True
+    """Whether the output head is the embedding, scaled by 1/√width, or a matrix of its own."""
+    reserved_tokens: int = 0
+    """Rows of the embedding without a token. The authors' models have two, for padding and unknown tokens."""
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "heads", "width", "head_dim", "feedforward"):
+            self._require_integer(name, 1)
+        self._require_integer("reserved_tokens", 0)
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise InputError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
+        for name in ("gated", "scale_scores", "tied_head"):
+            if not isinstance(getattr(self, name), bool):
+                raise InputError(f"{name} must be True or False, not {getattr(self, name)!r}.")
+
+    def _require_integer(self, name: str, least: int) -> None:
+        value = getattr(self, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise InputError(f"{name} must be a whole number from {least} up, not {value!r}.")

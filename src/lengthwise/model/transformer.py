@@ -1,0 +1,201 @@
+"""The Transformer: decoder-only, on packed tokens, without biases; it knows no task and no encoding by name.
+
+    embedding (+ the encoding's vector) → blocks of attention and feed-forward → norm → output head
+
+The paper's block norms before each part and after each residual sum:
+
+    x = norm(x + attention(norm(x)));   x = norm(x + feedforward(norm(x)))
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int, Integer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lengthwise.model.attention import Cache, Context, Sequences, attend
+from lengthwise.model.config import ModelConfig
+from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape
+from lengthwise.randomness import generator
+
+Tokens = Float[Tensor, "tokens width"]
+
+
+class RMSNorm(nn.Module):
+    """Scale to unit root mean square. The small constant stands outside the root, as in the authors' models."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(width))
+
+    def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
+        size = x.float().square().mean(-1, keepdim=True).sqrt() + 1e-6
+        return (x / size.to(x.dtype)) * self.weight.to(x.dtype)
+
+
+class Attention(nn.Module):
+    """Multi-head attention, whose heads × head_dim may differ from the width."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        inner = config.heads * config.head_dim
+        self.split = (config.heads, config.head_dim)
+        self.query = nn.Linear(config.width, inner, bias=False)
+        self.key = nn.Linear(config.width, inner, bias=False)
+        self.value = nn.Linear(config.width, inner, bias=False)
+        self.output = nn.Linear(inner, config.width, bias=False)
+
+    def forward(self, x: Tokens, mix: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tokens:
+        query, key, value = (part(x).unflatten(-1, self.split) for part in (self.query, self.key, self.value))
+        out: Tensor = self.output(mix(query, key, value).flatten(-2))
+        return out
+
+
+class FeedForward(nn.Module):
+    """Two layers, the first one gated or not."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.into = nn.Linear(config.width, config.feedforward, bias=False)
+        self.gate = nn.Linear(config.width, config.feedforward, bias=False) if config.gated else None
+        self.out = nn.Linear(config.feedforward, config.width, bias=False)
+        self.relu = config.activation == "relu"
+
+    def forward(self, x: Tokens) -> Tokens:
+        hidden = self.into(x)
+        hidden = hidden.relu() if self.relu else functional.gelu(hidden, approximate="tanh")
+        if self.gate is not None:
+            hidden = hidden * self.gate(x)
+        out: Tensor = self.out(hidden)
+        return out
+
+
+class Block(nn.Module):
+    """Attention, then feed-forward, each with a residual sum and the norms around it."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        before, after = config.norm in ("pre_post", "pre"), config.norm in ("pre_post", "post")
+        self.attention, self.feedforward = Attention(config), FeedForward(config)
+        self.attention_before, self.feedforward_before = (_norm(config, before) for _ in range(2))
+        self.attention_after, self.feedforward_after = (_norm(config, after) for _ in range(2))
+
+    def forward(self, x: Tokens, mix: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tokens:
+        x = self.attention_after(x + self.attention(self.attention_before(x), mix))
+        out: Tensor = self.feedforward_after(x + self.feedforward(self.feedforward_before(x)))
+        return out
+
+
+def _norm(config: ModelConfig, wanted: bool) -> nn.Module:
+    return RMSNorm(config.width) if wanted else nn.Identity()
+
+
+class Transformer(nn.Module):
+    """A decoder-only Transformer with a position encoding.
+
+    >>> from lengthwise.positions.none import NoPositions
+    >>> model = Transformer(ModelConfig(), NoPositions(), vocabulary_size=14, levels=2)
+    >>> logits = model(torch.tensor([1, 2, 3, 4]), torch.zeros(2, 4, dtype=torch.int32), torch.tensor([0, 3, 4]))
+    >>> logits.shape
+    torch.Size([4, 14])
+    """
+
+    def __init__(
+        self, config: ModelConfig, encoding: Encoding, *, vocabulary_size: int, levels: int, seed: int = 0
+    ) -> None:
+        super().__init__()
+        self.config, self.encoding = config, encoding
+        rows = vocabulary_size + config.reserved_tokens
+        self.shape = Shape(
+            levels=levels, width=config.width, layers=config.layers, heads=config.heads, head_dim=config.head_dim
+        )
+        self.embedding = nn.Parameter(torch.empty(rows, config.width))
+        self.hooks: Hooks = encoding.build(self.shape)
+        self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
+        finals: dict[str, Callable[[int], nn.Module]] = {"rms": RMSNorm, "layer": partial(nn.LayerNorm, eps=1e-6), "none": nn.Identity}
+        self.final_norm = finals[config.final_norm](config.width)
+        self.head = None if config.tied_head else nn.Parameter(torch.empty(rows, config.width))
+        self.reset(seed)
+
+    def reset(self, seed: int) -> None:
+        """Draw all initial weights anew, from a seed."""
+        config, source = self.config, generator(seed, "weights")
+        inner = config.heads * config.head_dim
+        query_std = config.width**-0.5 * (1.0 if config.scale_scores else config.head_dim**-0.5)
+        nn.init.normal_(self.embedding, generator=source)
+        self.hooks.reset(source)
+        for block in self.blocks:
+            assert isinstance(block, Block)
+            stds = [(block.attention.query, query_std), (block.attention.output, inner**-0.5)]
+            stds += [(block.attention.key, config.width**-0.5), (block.attention.value, config.width**-0.5)]
+            stds += [(block.feedforward.into, config.width**-0.5), (block.feedforward.out, config.feedforward**-0.5)]
+            if block.feedforward.gate is not None:
+                stds.append((block.feedforward.gate, config.width**-0.5))
+            for linear, std in stds:
+                nn.init.normal_(linear.weight, std=std, generator=source)
+        if self.head is not None:
+            nn.init.normal_(self.head, std=config.width**-0.5, generator=source)
+
+    @property
+    def score_scale(self) -> float:
+        """What scores are multiplied by."""
+        return self.config.head_dim**-0.5 if self.config.scale_scores else 1.0
+
+    def forward(
+        self,
+        tokens: Integer[Tensor, " tokens"],
+        position_ids: Int[Tensor, "levels tokens"],
+        boundaries: Int[Tensor, " sequences_and_one"],
+        *,
+        wanted: Int[Tensor, " wanted"] | None = None,
+        captured: list[Tensor] | None = None,
+        states: list[Tensor] | None = None,
+        cache: Cache | None = None,
+    ) -> Float[Tensor, "outputs vocabulary"]:
+        """Logits after every token, or after the wanted ones only.
+
+        `captured` collects every layer's attention weights, `states` the residual stream before the first block and
+        after each; both are slower. `cache` keeps keys and values for `step`.
+        """
+        sequences = Sequences.of(boundaries, tokens.shape[0])
+        place = Place(position_ids, sequences.index)
+        context = Context(self.hooks, sequences, place, self.score_scale, captured, cache)
+        if cache is not None:
+            cache.begin(context)
+        x = self._embed(tokens, place)
+        if states is not None:
+            states.append(x)
+        for layer, block in enumerate(self.blocks):
+            x = block(x, lambda query, key, value, layer=layer: attend(query, key, value, context, layer))
+            if states is not None:
+                states.append(x)
+        return self._read(x if wanted is None else x[wanted])
+
+    def step(
+        self, tokens: Integer[Tensor, " sequences"], ids: Int[Tensor, "levels sequences"], cache: Cache
+    ) -> Float[Tensor, "sequences vocabulary"]:
+        """Logits after one more token in every sequence."""
+        places = cache.advance(ids)
+        new = Place(ids, places[0].index[..., 0])
+        x = self._embed(tokens, new)
+        for layer, block in enumerate(self.blocks):
+            x = block(
+                x,
+                lambda query, key, value, layer=layer: cache.attend(
+                    query, key, value, layer, self.hooks, places, self.score_scale
+                ),
+            )
+        return self._read(x)
+
+    def _embed(self, tokens: Integer[Tensor, " tokens"], place: Place) -> Tokens:
+        x = functional.embedding(tokens.long(), self.embedding)
+        vector = self.hooks.embed(place)
+        return x if vector is None else x + vector.to(x.dtype)
+
+    def _read(self, x: Tokens) -> Float[Tensor, "tokens vocabulary"]:
+        x = self.final_norm(x)
+        if self.head is None:
+            return functional.linear(x * self.config.width**-0.5, self.embedding)
+        return functional.linear(x, self.head)

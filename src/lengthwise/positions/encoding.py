@@ -1,0 +1,96 @@
+"""What a position encoding is: three hooks into the Transformer, which never asks which encoding it has.
+
+    embed    adds to a token's embedding                         learned tables, sinusoids
+    rotate   turns queries and keys                              rotary
+    bias     adds to the score of a query for a key              ALiBi, T5, FIRE, windowed coupling
+
+An encoding is one file: its settings, a frozen dataclass on `Encoding`, and its `Hooks`, a module that `build` returns.
+It is found by walking the package; adding one edits no other file. It sees ids, whatever coordinates they come from:
+learned tables over `("column", "row")` are Position Coupling, over `("column",)` Abacus, over `("index",)` plain
+positions.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from lengthwise.errors import InputError
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where tokens stand: their ids, and how many tokens of their sequence come before them."""
+
+    ids: Int[Tensor, "levels *shape"]
+    index: Int[Tensor, "*shape"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """What an encoding must know of the Transformer it is built for."""
+
+    levels: int
+    width: int
+    layers: int
+    heads: int
+    head_dim: int
+
+
+class Hooks(nn.Module):
+    """The three hooks. Each does nothing unless an encoding defines it."""
+
+    has_bias: bool = False
+    """Whether `bias` gives anything: known beforehand, because attention without it is computed another way."""
+
+    def embed(self, place: Place) -> Float[Tensor, "*shape width"] | None:
+        """What is added to the embeddings of tokens."""
+        return None
+
+    def rotate(self, vectors: Float[Tensor, "*shape heads head_dim"], place: Place) -> Float[Tensor, "..."]:
+        """Queries or keys, turned."""
+        return vectors
+
+    def bias(self, layer: int, query: Place, key: Place) -> Float[Tensor, "*batch heads queries keys"] | None:
+        """What is added to the scores in one layer, for places of shape `*batch queries` and `*batch keys`."""
+        return None
+
+    def focus(self, query: Place) -> Float[Tensor, "*shape"] | None:
+        """What all scores of a query are multiplied by, bias included."""
+        return None
+
+    def reset(self, generator: torch.Generator) -> None:
+        """Draw the initial weights."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoding(ABC):
+    """The settings of a position encoding."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """What it is, in a line."""
+
+    @abstractmethod
+    def build(self, shape: Shape) -> Hooks:
+        """The hooks for a Transformer of this shape."""
+
+    def max_ids(self, shape: Shape) -> tuple[int | None, ...]:
+        """The largest id this encoding knows on each level; None where it takes any."""
+        return (None,) * shape.levels
+
+    def require_one_level(self, shape: Shape) -> None:
+        """For encodings that are defined over one sequence of positions."""
+        if shape.levels != 1:
+            raise InputError(
+                f"{self.name} encodes one level of ids, not {shape.levels}: "
+                "give the task one coordinate, such as coupling=('index',)."
+            )
+
+
+def distances(query: Place, key: Place) -> Int[Tensor, "levels *batch queries keys"]:
+    """How far each query's id lies above each key's, on every level."""
+    return query.ids[..., :, None] - key.ids[..., None, :]

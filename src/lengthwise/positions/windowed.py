@@ -1,0 +1,97 @@
+"""Windowed coupling: attention sees how ids differ, within a small window, and nothing else of positions.
+
+On every level, for a query with id p and a key with id q:
+
+    bias = T[p − q]      both coupled (nonzero), |p − q| ≤ W        2W + 1 learned numbers
+         = far           both coupled, further apart                soft: a learned number · hard: −∞
+         = null          one or both uncoupled                      three learned numbers
+
+summed over levels, with numbers of their own for every layer, level and head. It is relative, so it needs no random
+offset and no maximum id. In the hard form a query sees a bounded set of keys, however long the sequence.
+
+In the soft form the many far keys of a long sequence dilute the softmax; `train_length` sharpens it again beyond the
+longest sequence of training: scores are multiplied by log(tokens so far) / log(train_length), where that is above 1.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from lengthwise.errors import InputError
+from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape, distances
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windowed(Encoding):
+    """Learned numbers for id differences within a window."""
+
+    name: ClassVar[str] = "windowed"
+    summary: ClassVar[str] = "learned numbers for small id differences per level and head (windowed coupling)"
+
+    window: int = 1
+    """How far ids may differ: W."""
+    hard: bool = True
+    """Whether keys beyond the window are invisible, or get one learned number."""
+    initial_std: float = 4.0
+    """The spread of the initial numbers. Small ones leave multiplication stuck."""
+    train_length: int | None = None
+    """The longest sequence of training, for the soft window: sharpens attention in longer ones."""
+
+    def __post_init__(self) -> None:
+        if self.window < 0:
+            raise InputError(f"the window must be 0 or wider, not {self.window}.")
+        if self.train_length is not None and (self.hard or self.train_length < 2):
+            raise InputError(
+                "train_length belongs to the soft window and must be 2 or more: leave it out, or set hard=False."
+            )
+
+    def build(self, shape: Shape) -> Hooks:
+        return WindowBias(self, shape)
+
+
+class WindowBias(Hooks):
+    """All numbers of a layer and level in one table: differences −W … W, far, null query, null key, both null."""
+
+    has_bias = True
+
+    def __init__(self, settings: Windowed, shape: Shape) -> None:
+        super().__init__()
+        self.settings = settings
+        self.near = 2 * settings.window + 1
+        learned = self.near + (0 if settings.hard else 1) + 3
+        self.numbers = nn.Parameter(torch.empty(shape.layers, shape.levels, learned, shape.heads))
+
+    def bias(self, layer: int, query: Place, key: Place) -> Float[Tensor, "*batch heads queries keys"]:
+        near, window = self.near, self.settings.window
+        difference = distances(query, key)
+        null_query, null_key = (query.ids == 0)[..., :, None], (key.ids == 0)[..., None, :]
+        kind = torch.where(difference.abs() <= window, difference + window, near)
+        kind = torch.where(null_query & ~null_key, near + 1, kind)
+        kind = torch.where(~null_query & null_key, near + 2, kind)
+        kind = torch.where(null_query & null_key, near + 3, kind)
+        total: Tensor | None = None
+        for level, table in zip(kind, self.tables(layer), strict=True):
+            part = nn.functional.embedding(level, table)
+            total = part if total is None else total + part
+        assert total is not None
+        return total.movedim(-1, -3)
+
+    def tables(self, layer: int) -> Float[Tensor, "levels kinds heads"]:
+        """The numbers of a layer, with −∞ for far keys where the window is hard."""
+        numbers = self.numbers[layer]
+        if not self.settings.hard:
+            return numbers
+        far = numbers.new_full((numbers.shape[0], 1, numbers.shape[2]), -torch.inf)
+        return torch.cat([numbers[:, : self.near], far, numbers[:, self.near :]], dim=1)
+
+    def focus(self, query: Place) -> Float[Tensor, "*shape"] | None:
+        if self.settings.train_length is None:
+            return None
+        longest = torch.tensor(float(self.settings.train_length), device=query.index.device)
+        return (torch.log(query.index + 1.0) / torch.log(longest)).clamp(min=1.0)
+
+    def reset(self, generator: torch.Generator) -> None:
+        nn.init.normal_(self.numbers, std=self.settings.initial_std, generator=generator)

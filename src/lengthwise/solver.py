@@ -1,0 +1,249 @@
+"""A Transformer together with the task it was made for: what `lw.load` returns.
+
+It can solve (write a response token by token), score a page, show its attention, and be saved to a folder.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from huggingface_hub import PyTorchModelHubMixin
+from jaxtyping import Bool, Float, Int, Integer
+from torch import Tensor, nn
+
+from lengthwise import checkpoint
+from lengthwise.errors import InputError
+from lengthwise.model.decode import Decoded, decode
+from lengthwise.model.transformer import Transformer
+from lengthwise.tasks import Batch, Page, Reading, Task
+from lengthwise.tasks.page import EDGE
+from lengthwise.tasks.text import recognise
+
+ALIASES = {"[EOS]": EDGE}
+"""What other vocabularies call our tokens."""
+SPARE_TOKENS = 8
+"""How many tokens more than the right response has a model may write before it is stopped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """What a model wrote to solve a problem."""
+
+    page: Page
+    """The right page."""
+    response: list[str]
+    """What the model wrote after the `=`, its end included if it wrote one."""
+    answer: str | None
+    """The answer it gives; None where it gives none that can be read, or never stopped."""
+    reading: Reading
+    """Where it first went wrong, if it did."""
+    ended: bool
+    """Whether it stopped by itself."""
+    ids: Literal["rule", "given"]
+    """Whether ids came from the rule of the task, or had to be taken from the right page."""
+
+    @property
+    def correct(self) -> bool:
+        """Whether every token is right."""
+        return self.reading.correct
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention:
+    """Where every head of every layer looked."""
+
+    weights: Float[Tensor, "layers heads queries keys"]
+    labels: list[str]
+    """What each token is, in words."""
+    tokens: list[str]
+
+
+class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["arithmetic", "length-generalization"]):
+    """A Transformer and its task."""
+
+    def __init__(self, transformer: Transformer, task: Task, vocabulary: tuple[str, ...] | None = None) -> None:
+        super().__init__()
+        self._hub_mixin_config = None  # config.json is ours: complete, and read strictly
+        reserved = tuple(f"[{number}]" for number in range(1, transformer.config.reserved_tokens + 1))
+        self.transformer, self.task = transformer, task
+        self.vocabulary = (*task.vocabulary, *reserved) if vocabulary is None else vocabulary
+        rows = transformer.embedding.shape[0]
+        if len(self.vocabulary) != rows:
+            raise InputError(
+                f"the model has {rows} rows of embeddings for a vocabulary of {len(self.vocabulary)} tokens."
+            )
+        if transformer.shape.levels != len(task.levels):
+            raise InputError(
+                f"the model takes {transformer.shape.levels} levels of ids, the task gives {len(task.levels)}: "
+                f"{', '.join(task.levels)}."
+            )
+        names = [ALIASES.get(token, token) for token in self.vocabulary]
+        missing = [token for token in task.vocabulary if token not in names]
+        if missing:
+            raise InputError(f"the model's vocabulary lacks {', '.join(missing)}, which {task.name} is written with.")
+        self._to_model = torch.tensor([names.index(token) for token in task.vocabulary])
+        back = [task.vocabulary.index(token) if token in task.vocabulary else len(task.vocabulary) for token in names]
+        self._to_task = torch.tensor(back)
+
+    @property
+    def device(self) -> torch.device:
+        return self.transformer.embedding.device
+
+    def numbers(self, tokens: Integer[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+        """Tokens of the task as the model numbers them."""
+        return self._to_model.to(tokens.device)[tokens.long()]
+
+    def forward(self, batch: Batch, **options: Any) -> Float[Tensor, "outputs vocabulary"]:
+        """Logits of a batch of pages."""
+        self.require_ids(batch.position_ids)
+        logits: Tensor = self.transformer(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
+        return logits
+
+    def require_ids(self, position_ids: Int[Tensor, "levels tokens"]) -> None:
+        """Refuse ids beyond those the encoding knows."""
+        maxima = self.transformer.encoding.max_ids(self.transformer.shape)
+        if all(max_id is None for max_id in maxima):
+            return
+        for level, max_id, ids in zip(self.task.levels, maxima, position_ids, strict=True):
+            if max_id is not None and ids.numel() and int(ids.max()) > max_id:
+                raise InputError(
+                    f"This needs {level} ids up to {int(ids.max())}, but the model's largest {level} id is {max_id}: "
+                    "give it shorter or fewer numbers."
+                )
+
+    @torch.no_grad()
+    def score(
+        self, tokens: Sequence[str | int], position_ids: Sequence[Sequence[int]] | None = None
+    ) -> Float[Tensor, "tokens vocabulary"]:
+        """The logits after every token of one page. Without ids, tokens are numbered one after the other."""
+        names = [ALIASES.get(token, token) for token in self.vocabulary]
+        numbers = []
+        for token in tokens:
+            known = ALIASES.get(token, token) if isinstance(token, str) else token
+            if known in names:
+                numbers.append(names.index(known))
+            elif isinstance(known, int) and 0 <= known < len(names):
+                numbers.append(known)
+            else:
+                raise InputError(f"{token!r} is not in the model's vocabulary: {' '.join(self.vocabulary)}.")
+        ids = [list(range(len(numbers)))] * self.transformer.shape.levels if position_ids is None else position_ids
+        if len(ids) != self.transformer.shape.levels or any(len(level) != len(numbers) for level in ids):
+            raise InputError(
+                f"position_ids must be {self.transformer.shape.levels} lists of {len(numbers)} ids, one a level."
+            )
+        packed = torch.tensor([list(level) for level in ids], device=self.device)
+        self.require_ids(packed)
+        boundaries = torch.tensor([0, len(numbers)], device=self.device)
+        logits: Tensor = self.transformer(torch.tensor(numbers, device=self.device), packed, boundaries)
+        return logits
+
+    def solve(self, problem: str | Sequence[int | str]) -> Solution:
+        """Write a problem out, token by token: `solve("57+48+96")` or `solve([57, 48, 96])`."""
+        operands = recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
+        page = self.task.write(operands)
+        batch = self.task.write_all(self.task.parse(operands).to(self.device))
+        written = self.decode(batch)
+        response = [self.vocabulary[number] for number in written.response(0)]
+        response = [ALIASES.get(token, token) for token in response]
+        reading = self.task.read(operands, response)
+        return Solution(
+            page=page,
+            response=response,
+            answer=reading.answer,
+            reading=reading,
+            ended=bool(written.ended[0]),
+            ids="given" if self.task.ids_given else "rule",
+        )
+
+    @torch.no_grad()
+    def decode(self, batch: Batch) -> Decoded:
+        """Write responses to the queries of a batch, token by token, numbered as the model numbers tokens."""
+        prompts = self.task.write_prompts(batch.problems, batch.offsets)
+        sizes = batch.boundaries.diff() - prompts.boundaries.diff()
+        limits = sizes + SPARE_TOKENS
+        self.require_ids(batch.position_ids)
+        rule, state = self._given_ids(batch, prompts) if self.task.ids_given else self._told_ids(batch)
+        return decode(
+            self.transformer,
+            self.numbers(prompts.tokens),
+            prompts.position_ids,
+            prompts.boundaries,
+            rule=rule,
+            state=state,
+            end=int(self._to_model[self.task.vocabulary.index(EDGE)]),
+            limits=limits,
+        )
+
+    def _told_ids(self, batch: Batch) -> tuple[Any, Any]:
+        maxima = self.transformer.encoding.max_ids(self.transformer.shape)
+        writer = self.task.id_writer(batch.problems, batch.offsets, maxima)
+        return lambda state, tokens: writer.step(state, self._to_task.to(tokens.device)[tokens]), writer.begin()
+
+    @staticmethod
+    def _given_ids(batch: Batch, prompts: Batch) -> tuple[Any, Any]:
+        first, last = batch.boundaries[:-1] + prompts.boundaries.diff(), batch.boundaries[1:] - 1
+        return lambda step, tokens: (step + 1, batch.position_ids[:, torch.minimum(first + step, last)]), 0
+
+    @torch.no_grad()
+    def exact_matches(
+        self, batch: Batch, decoding: Literal["teacher-forced", "greedy"] = "teacher-forced"
+    ) -> Bool[Tensor, " samples"]:
+        """Which pages of a batch the model writes without a single mistake.
+
+        Both ways give the same: up to the first mistake, a greedy decoder has written what the page says.
+        """
+        numbers = self.numbers(batch.tokens)
+        targets = batch.targets.nonzero()[:, 0]
+        sample = torch.repeat_interleave(torch.arange(len(batch), device=self.device), batch.boundaries.diff())
+        if decoding == "teacher-forced":
+            right = self(batch, wanted=targets - 1).argmax(-1) == numbers[targets]
+        else:
+            written = self.decode(batch)
+            prompts = batch.boundaries[1:] - torch.bincount(sample[targets], minlength=len(batch))
+            step = targets - prompts[sample[targets]]
+            beyond = step >= written.tokens.shape[1]
+            got = written.tokens[sample[targets], step.clamp(max=written.tokens.shape[1] - 1)]
+            right = ~beyond & (step < written.lengths[sample[targets]]) & (got == numbers[targets])
+        wrong = torch.bincount(sample[targets][~right], minlength=len(batch))
+        return wrong == 0
+
+    @torch.no_grad()
+    def attention(self, page: Page) -> Attention:
+        """Where every head looks on a page."""
+        captured: list[Tensor] = []
+        self._run(page, captured=captured)
+        weights = torch.stack([layer[0] for layer in captured])
+        return Attention(weights=weights, labels=[cell.name for cell in page.cells], tokens=page.tokens)
+
+    @torch.no_grad()
+    def states(self, page: Page) -> list[Float[Tensor, "tokens width"]]:
+        """The residual stream of a page: the embeddings, then what each block made of them."""
+        states: list[Tensor] = []
+        self._run(page, states=states)
+        return states
+
+    def _run(self, page: Page, **options: Any) -> None:
+        tokens = torch.tensor([self.task.vocabulary.index(token) for token in page.tokens], device=self.device)
+        ids = torch.tensor(page.position_ids, device=self.device)
+        self.require_ids(ids)
+        self.transformer(self.numbers(tokens), ids, torch.tensor([0, len(tokens)], device=self.device), **options)
+
+    # Saving and loading.
+
+    def _save_pretrained(self, save_directory: Path) -> None:
+        checkpoint.write(save_directory, self.transformer, self.task, self.vocabulary)
+
+    @classmethod
+    def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> "Solver":
+        """A solver from a folder, or from a repository of the hub: `options` are those of `snapshot_download`."""
+        return cls(*checkpoint.read(checkpoint.find(pretrained_model_name_or_path, **options)))
+
+
+def load(name: str | Path) -> Solver:
+    """The model in a folder, ready to solve."""
+    folder = Path(name)
+    if not folder.is_dir():
+        raise InputError(f"There is no model folder {str(name)!r}: give a folder that a model was saved to.")
+    return Solver(*checkpoint.read(folder)).eval()
