@@ -7,13 +7,19 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "lengthwise"
 
-GROUND = {"errors", "randomness", "discovery"}
+GROUND = {"errors", "randomness", "discovery", "files", "settings"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "randomness": set(),
     "discovery": set(),
+    "files": set(),
+    "settings": {"errors"},
     "positions": GROUND,
     "tasks": GROUND | {"positions"},
+    "model": GROUND | {"positions"},
+    "checkpoint": GROUND | {"positions", "tasks", "model"},
+    "solver": GROUND | {"positions", "tasks", "model", "checkpoint"},
+    "interop": GROUND | {"positions", "tasks", "model", "checkpoint", "solver"},
     "figures": {"errors", "tasks"},
 }
 FREE = {"__init__", "__main__", "cli"}

@@ -64,6 +64,28 @@ def test_every_format_option_is_a_flag(capsys: pytest.CaptureFixture[str]) -> No
     assert page["position_ids"][1][:3] == [1, 2, 3]
 
 
+def test_options_before_the_problem_do_not_decide_its_task(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    def answer(*arguments: str) -> tuple[str, str]:
+        page = json.loads(run(capsys, "show", *arguments, "--json")[0])
+        return page["task"], page["answer"]
+
+    assert answer("--save", str(tmp_path / "a+b.png"), "37*925") == ("multiplication", "34225")
+    assert answer("--offsets", "1", "1", "--reverse-query", "57+48") == ("addition", "105")
+    assert answer("--max-ids", "10", "10", "--padding-rule", "theory", "57+48") == ("addition", "105")
+    assert answer(f"--save={tmp_path / 'a+b.png'}", "0101") == ("parity", "0")
+    run(capsys, "show", "101", "--task", "parity", "--task", "addition", expect=2)
+
+
+def test_a_terminal_that_knows_few_characters_or_has_no_width() -> None:
+    def shown(**environment: str) -> str:
+        command = [sys.executable, "-m", "lengthwise", "show", "57+48"]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **environment})
+        return done.stdout
+
+    assert "query" in shown(PYTHONIOENCODING="ascii")
+    assert "query" in shown(COLUMNS="0")
+
+
 def test_show_wraps_between_lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     out, _ = run(capsys, "show", "57+48+96")
@@ -89,7 +111,13 @@ def test_show_saves_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path
     ("arguments", "words"),
     [
         (["shw"], "did you mean 'show'"),
-        (["show"], "missing"),
+        (["show"], "The problem is missing"),
+        (["show", "57", "+", "48"], "must stand in quotes"),
+        (["show", "57+48", "--no-scratchpd"], "did you mean --no-scratchpad?"),
+        (["show", "57+48", "--offsets", "a", "b"], "--offsets cannot be 'a' 'b'"),
+        (["show", "57+48", "--task", "multiplication"], "operator of addition"),
+        (["show", "57+48", "--save", "."], "save as"),
+        (["demo", "--samples", "abc"], "--samples cannot be 'abc'"),
         (["show", ""], "no problem to write"),
         (["show", "abc"], "not a problem"),
         (["show", "57"], "single number"),
@@ -111,6 +139,7 @@ def test_show_saves_a_picture(capsys: pytest.CaptureFixture[str], tmp_path: Path
         (["show", "1+" + "9" * 50_000], "too long to show"),
         (["list", "--everything"], "--everything"),
         (["demo", "--samples", "0"], "samples must be 1 or more"),
+        (["show", "57 48+96"], "space inside a number"),
     ],
 )
 def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
@@ -118,8 +147,7 @@ def test_bad_input(capsys: pytest.CaptureFixture[str], arguments: list[str], wor
     assert words in err
     assert err.startswith("lengthwise: ")
     assert len(err.splitlines()) == 1
-    if arguments[0] != "demo":
-        assert out == ""
+    assert out == ""
 
 
 def test_list(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,10 +1,27 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
-from lengthwise import tasks
+from lengthwise import interop, tasks
 from lengthwise.errors import InputError
+from lengthwise.model import ModelConfig, Transformer
 from lengthwise.positions import Coupling
+from lengthwise.solver import Solver, load
 from lengthwise.tasks import Batch, Page, Problems, Reading, Task, task
 
 __version__ = "0.1.0"
 
-__all__ = ["Batch", "Coupling", "InputError", "Page", "Problems", "Reading", "Task", "task", "tasks"]
+__all__ = [
+    "Batch",
+    "Coupling",
+    "InputError",
+    "ModelConfig",
+    "Page",
+    "Problems",
+    "Reading",
+    "Solver",
+    "Task",
+    "Transformer",
+    "interop",
+    "load",
+    "task",
+    "tasks",
+]

@@ -34,6 +34,9 @@ Flag = FlagCreatePairsOff[bool]
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code: 0, or 2 for a request that cannot be met."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without × and ─ shows question marks, not a traceback
     try:
         _dispatch(list(sys.argv[1:] if arguments is None else arguments))
         sys.stdout.flush()
@@ -41,6 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(_complain(str(error)))
     except BrokenPipeError:  # the reader had enough: nothing to report, and nothing left to flush
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(_complain(f"The output cannot be written: {error.strerror}."))
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -77,16 +83,21 @@ def _parse(form: Any, command: str, arguments: list[str]) -> Any:
 
 def _one_sentence(complaint: str) -> str:
     """The gist of tyro's explanation: what was wrong, and what it suggests. Its frame may be of any characters."""
-    lines = [line.strip("╭╮╰╯│─- ") for line in complaint.splitlines()]
+    lines = [line.strip("╭╮╰╯│─ ") for line in complaint.splitlines()]
+    lines = ["" if set(line) == {"-"} else line for line in lines]
     sections = "\n".join(lines[1:]).strip("\n").split("\n\n")
     gist = " ".join(sections[0].split()).rstrip(".")
-    if gist.startswith("Missing from"):
-        return f"Something is missing: {gist.partition(':')[2].removesuffix('(required)').strip()}"
-    if refused := re.fullmatch(r"Error parsing (\S+): .* from \['?(.*?)'?\]", gist):
-        return f"{refused[1]} cannot be {refused[2]!r}"
+    if gist.startswith(("Missing from", "Missing value for argument 'problem'")):
+        return "The problem is missing: give 57+48+96, 37*925 or 0101"
+    if refused := re.fullmatch(r"Error parsing (--\S+): .*?(?:from|literal)[^'\[]*(?:\[|: )(.*?)\]?", gist):
+        return f"{refused[1]} cannot be {refused[2].replace(', ', ' ')}"
     gist = re.sub(r"^Error parsing \w+: ", "", gist)  # a sentence of our own, from the class that refused
-    meant = re.search(r"Perhaps you meant:\W+(--[\w.-]+)", complaint)
-    return f"{gist}; did you mean {meant[1]}?" if meant else gist
+    unknown = re.match(r"Unrecognized options: (--\S+)", gist)
+    if unknown:
+        suggested = re.findall(r"--[\w.-]+", complaint.partition("Perhaps you meant")[2])
+        close = difflib.get_close_matches(unknown[1], suggested, n=1)
+        return f"{gist}; did you mean {close[0]}?" if close else gist
+    return gist
 
 
 def _print_overview() -> None:
@@ -98,7 +109,7 @@ def _print_overview() -> None:
 def _show_form(kind: type[Task]) -> Any:
     """The options of `show`, with the format options of one task."""
     return dataclasses.make_dataclass(
-        "Show",
+        "Show",  # its docstring is the description that --help gives
         [
             (
                 "problem",
@@ -117,26 +128,50 @@ def _show_form(kind: type[Task]) -> Any:
     )
 
 
-def _kind_asked_for(arguments: list[str]) -> str | None:
-    """The task named with --task, or else the one a problem among the arguments belongs to, if any is plain enough."""
-    for argument, following in pairwise([*arguments, ""]):
-        if argument == "--task" or argument.startswith("--task="):
-            return argument.partition("=")[2] or following
-    for argument in arguments:
+def _kinds_to_try(arguments: list[str]) -> list[type[Task]]:
+    """All tasks, beginning with the one that --task names or that an argument looks like a problem of."""
+    named = [following for argument, following in pairwise([*arguments, ""]) if argument == "--task"]
+    named += [argument.partition("=")[2] for argument in arguments if argument.startswith("--task=")]
+    likely = "addition"
+    for argument in reversed(arguments):
         with contextlib.suppress(InputError):
-            return recognise(argument)[0]
-    return None
+            likely = recognise(argument)[0]
+    first = type(lw.task(named[-1])) if named and named[-1] else lw.tasks.kinds()[likely]
+    return [first, *(kind for kind in lw.tasks.kinds().values() if kind is not first)]
+
+
+def _read_show(arguments: list[str]) -> tuple[Any, list[str]]:
+    """The options and the operands. Which options there are depends on the task, and the task on the problem."""
+    failures: list[InputError] = []
+    for kind in _kinds_to_try(arguments):
+        try:
+            options = _parse(_show_form(kind), "show", arguments)
+        except InputError as error:
+            failures.append(error)
+            continue
+        name, operands = recognise(options.problem, options.task)
+        right = type(lw.task(name))
+        return (options if right is kind else _parse(_show_form(right), "show", arguments)), operands
+    raise failures[0]
+
+
+def _console() -> Console:
+    """Where to print: as wide as the terminal, or 80 characters where it claims to have no width at all."""
+    console = Console(highlight=False)
+    return console if console.width >= 20 else Console(highlight=False, width=80)
 
 
 def show(arguments: list[str]) -> None:
     """write a problem as the model sees it, with its position ids in colour"""
+    if "-" in arguments and sys.stdin is None:
+        raise InputError("There is no standard input to read the problem from.")
     arguments = [sys.stdin.read() if argument == "-" else argument for argument in arguments]
+    if len(arguments) > 1 and arguments[1] in ("+", "*", "×"):
+        raise InputError(f"A problem with spaces must stand in quotes: lengthwise show '{' '.join(arguments[:3])}'.")
     if arguments and re.match(r"-[\d.]", arguments[0]):  # a number, not an option
         name, operands = recognise(arguments[0])
         lw.task(name).write(operands)
-    asked_for = _kind_asked_for(arguments)
-    options = _parse(_show_form(type(lw.task(asked_for or "addition"))), "show", arguments)
-    _, operands = recognise(options.problem, options.task)
+    options, operands = _read_show(arguments)
     page = options.format.write(operands, offsets=options.offsets)
     if options.save is not None:
         save_figure(draw_page(page), options.save)
@@ -148,7 +183,7 @@ def show(arguments: list[str]) -> None:
             f"A page of {len(page.tokens):,} tokens is too long to show: "
             f"up to {MAX_SHOWN_TOKENS:,} are shown, --json takes any."
         )
-    console = Console(highlight=False)
+    console = _console()
     console.print(page_text(page, console.width), end="")
     console.print(
         f"{page.task}: the answer is {page.answer}; the model writes {sum(page.targets)} of {len(page.tokens)} tokens"
@@ -187,7 +222,7 @@ def list_all(arguments: list[str]) -> None:
     table = Table("task", "what it is", "example", "coordinates", title="Tasks", title_justify="left")
     for name, task in kinds.items():
         table.add_row(name, task.summary, task.written_example, ", ".join(task.coordinates))
-    Console().print(table)
+    _console().print(table)
 
 
 @dataclass(frozen=True)
@@ -199,7 +234,9 @@ class _Demo:
 def demo(arguments: list[str]) -> None:
     """the library at work: the paper's three examples, a mistake found, half a million problems made"""
     options = _parse(_Demo, "demo", arguments)
-    console = Console(highlight=False)
+    if options.samples < 1:
+        raise InputError(f"samples must be 1 or more, not {options.samples}.")
+    console = _console()
     for name, kind in lw.tasks.kinds().items():
         page = kind().write(kind.example)
         console.print(f"[bold]{name}[/bold]  {kind().written_example} → {page.answer}")

@@ -160,7 +160,7 @@ class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["
     @torch.no_grad()
     def decode(self, batch: Batch) -> Decoded:
         """Write responses to the queries of a batch, token by token, numbered as the model numbers tokens."""
-        prompts = self.task.write_prompts(batch.problems, batch.offsets)
+        prompts = self.task.write_prompts(batch.problems, batch.numbering)
         sizes = batch.boundaries.diff() - prompts.boundaries.diff()
         limits = sizes + SPARE_TOKENS
         self.require_ids(batch.position_ids)
@@ -178,7 +178,7 @@ class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["
 
     def _told_ids(self, batch: Batch) -> tuple[Any, Any]:
         maxima = self.transformer.encoding.max_ids(self.transformer.shape)
-        writer = self.task.id_writer(batch.problems, batch.offsets, maxima)
+        writer = self.task.id_writer(batch.problems, batch.numbering, maxima)
         return lambda state, tokens: writer.step(state, self._to_task.to(tokens.device)[tokens]), writer.begin()
 
     @staticmethod

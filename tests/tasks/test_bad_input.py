@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jaxtyping
+import numpy
 import pytest
 
 import lengthwise as lw
@@ -48,7 +49,7 @@ def one_sentence(error: pytest.ExceptionInfo[lw.InputError]) -> str:
         ("addition", ["٣", "1"], "not a whole number"),
         ("multiplication", [3], "two numbers"),
         ("multiplication", [3, 4, 5], "two numbers"),
-        ("multiplication", ["9" * 9_000, "9" * 9_000], "tokens"),
+        ("multiplication", ["9" * 9_000, "9" * 9_000], "digits and symbols"),
         ("parity", ["0121"], "not a bit string"),
         ("parity", [101], "give the bits as a string"),
         ("parity", [""], "not a bit string"),
@@ -79,6 +80,10 @@ def test_operands(name: str, operands: Any, words: str) -> None:
         ("addition", {"max_ids": (40,)}, "one positive integer for each level"),
         ("addition", {"max_ids": (40, 0)}, "one positive integer for each level"),
         ("addition", {"max_ids": (40, 1.5)}, "one positive integer for each level"),
+        ("addition", {"max_ids": (2**40, 40)}, "one positive integer for each level"),
+        ("addition", {"max_ids": 40}, "must be a tuple of integers"),
+        ("addition", {"coupling": "index"}, "must be a tuple of coordinates"),
+        ("addition", {"coupling": {"row", "column"}}, "must be a tuple of coordinates"),
     ],
 )
 def test_options(name: str, options: dict[str, Any], words: str) -> None:
@@ -95,7 +100,7 @@ def test_options(name: str, options: dict[str, Any], words: str) -> None:
         ("addition", {"length": 3}, "count 2 or more"),
         ("addition", {"length": "3", "count": 2}, "length must be a whole number"),
         ("addition", {"length": 3, "count": 2.5}, "count must be a whole number"),
-        ("addition", {"length": 10**7, "count": 2}, "too long"),
+        ("addition", {"length": 10**6, "count": 2}, "too long"),
         ("multiplication", {"length": 3}, "lengths of both operands"),
         ("multiplication", {"length": 3, "count": 0}, "1 or more"),
         ("parity", {"length": 3, "count": 2}, "leave count out"),
@@ -111,11 +116,57 @@ def test_sizes(name: str, settings: dict[str, Any], words: str) -> None:
 
 
 def test_samples_and_seeds() -> None:
-    for samples in (0, -3, 1.5):
+    for samples in (0, -3, 1.5, None, 10**30):
         with pytest.raises(lw.InputError, match="samples must be"):
             lw.task("parity").sample(samples, length=3, seed=0)  # type: ignore[arg-type]
     with pytest.raises(lw.InputError, match="seed must be"):
         lw.task("parity").sample(2, length=3, seed="x")  # type: ignore[arg-type]
+    with pytest.raises(lw.InputError, match="length must be"):
+        lw.task("parity").sample(2, length=None, seed=0)  # type: ignore[arg-type]
+
+
+def test_numbers_of_numpy_are_numbers() -> None:
+    three = numpy.int64(3)
+    task = lw.task("addition", max_ids=(numpy.int64(40), 40))
+    assert task.write([three, numpy.uint8(4)], offsets=[three, 1]).answer == "7"
+    assert len(task.sample(three, length=three, count=three, seed=three)) == 3  # type: ignore[arg-type]
+
+
+def test_integers_of_more_digits_than_python_prints() -> None:
+    page = lw.task("addition").write([10**5000, 1])
+    assert page.operands == ("1" + "0" * 5000, "1")
+    assert page.answer == "1" + "0" * 4999 + "1"
+
+
+def test_sizes_are_refused_before_they_are_made() -> None:
+    for count in (10**10, 10**30):
+        with pytest.raises(lw.InputError, match="fewer or shorter"):
+            lw.task("addition").sample(5, length=2, count=count, seed=0, fixed=True)
+    with pytest.raises(lw.InputError, match="fewer or shorter"):
+        lw.task("multiplication", scratchpad=False).write(["9" * 100_000] * 2)
+
+
+@pytest.mark.parametrize("length", [39, 50, 60])
+def test_maximum_ids_hold_for_problems_of_any_origin(length: int) -> None:
+    task = lw.task("addition")
+    problems = task.sample_problems(5, length=length, count=3, seed=0, fixed=True)
+    with pytest.raises(lw.InputError, match="maximum id of 'column'"):
+        task.write_all(problems, offsets_seed=0)
+    limited = lw.task("addition", max_ids=(5, 5))
+    for write in (limited.write_all, limited.write_prompts):
+        with pytest.raises(lw.InputError, match="maximum id of 'column'"):
+            write(problems)
+    assert len(task.write_all(problems)) == 5
+
+
+def test_responses_that_are_no_tokens() -> None:
+    task = lw.task("addition")
+    numbers = [task.vocabulary.index(token) for token in task.write([57, 48]).response]
+    assert task.read([57, 48], numbers).correct
+    assert not task.read([57, 48], [99, -1]).correct
+    for nothing in (None, 123):
+        with pytest.raises(lw.InputError, match="is not a response"):
+            task.read([57, 48], nothing)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -153,7 +204,7 @@ def test_without_a_maximum_any_size_can_be_written_and_tested() -> None:
         lw.task("addition", max_ids=(40, 40)).write([57, 48], offsets=(38, 1))
 
 
-@pytest.mark.parametrize("offsets", [(1,), (0, 1), (1, -1), (1.5, 1)])
+@pytest.mark.parametrize("offsets", [(1,), (0, 1), (1, -1), (1.5, 1), (2**31, 1), (True, 1)])
 def test_offsets(offsets: Sequence[Any]) -> None:
     with pytest.raises(lw.InputError, match="one positive integer for each level") as error:
         lw.task("addition").write([57, 48], offsets=offsets)
@@ -172,6 +223,9 @@ def test_offsets(offsets: Sequence[Any]) -> None:
         ("*", "operator without a number"),
         ("1+2*3", "mixes operators"),
         ("57-48", "not a problem"),
+        ("57 48+96", "space inside a number"),
+        ("57+48\n1+2", "several lines"),
+        ("57+48=105", "equals sign"),
         ("4/2", "not a problem"),
     ],
 )
@@ -179,6 +233,11 @@ def test_typed_problems(text: str, words: str) -> None:
     with pytest.raises(lw.InputError, match=words) as error:
         recognise(text)
     one_sentence(error)
+
+
+def test_an_operator_of_another_task() -> None:
+    with pytest.raises(lw.InputError, match="operator of addition, but the task is multiplication"):
+        recognise("57+48", "multiplication")
 
 
 def test_typed_problems_that_are_fine() -> None:

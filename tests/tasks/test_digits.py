@@ -25,6 +25,14 @@ def test_carrying_is_exact_around_every_multiple_of_ten() -> None:
         assert quotients.equal((values // 10).to(torch.int32))
 
 
+def test_columns_are_left_as_they_were() -> None:
+    for columns in (torch.tensor([20.0, 20.0, 0.0]), torch.tensor([[[20.0, 20.0, 0.0]]])):
+        before = columns.clone()
+        assert digits.carry(columns).flatten().tolist() == [0, 2, 2]
+        assert digits.incoming_carries(columns).flatten().tolist() == [0, 2, 2]
+        assert columns.equal(before)
+
+
 def test_significant_digits() -> None:
     numbers = torch.tensor([[0, 0, 0], [5, 0, 0], [0, 1, 0], [0, 0, 9]], dtype=torch.uint8)
     assert digits.significant(numbers).tolist() == [1, 1, 2, 3]

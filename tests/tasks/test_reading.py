@@ -113,6 +113,13 @@ def test_carries_in_products_as_python_carries(first: int, second: int, scratchp
     assert mistake.carry == expected
 
 
+def test_a_carry_in_a_product_with_one_digit() -> None:
+    mistake = lw.task("multiplication").read([55, 4], "000$").mistake
+    assert mistake is not None
+    assert mistake.cell.name == "tens digit of partial product"
+    assert mistake.carry is True
+
+
 def test_parity_has_no_carries() -> None:
     mistake = lw.task("parity").read(["0101"], "0010$").mistake
     assert mistake is not None

@@ -33,7 +33,7 @@ def test_in_bulk_as_one_by_one(task: lw.Task, fixed: bool) -> None:
 @pytest.mark.parametrize("task", FORMATS[::5], ids=describe)
 def test_chunks_do_not_show(task: lw.Task, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = task.sample(300, seed=5, **SIZES[task.name])
-    monkeypatch.setitem(base.CHUNK_TOKENS, "cpu", 2000)
+    monkeypatch.setitem(base.CHUNK_CELLS, "cpu", 2000)
     for pieces in (task.sample(300, seed=5, **SIZES[task.name]),):
         assert pieces.tokens.equal(whole.tokens)
         assert pieces.position_ids.equal(whole.position_ids)
@@ -47,7 +47,7 @@ def test_room_that_turns_out_too_small_grows(monkeypatch: pytest.MonkeyPatch) ->
 
     task = lw.task("addition")
     whole = task.sample(200, seed=5, length=5, count=5)
-    monkeypatch.setitem(base.CHUNK_TOKENS, "cpu", 500)
+    monkeypatch.setitem(base.CHUNK_CELLS, "cpu", 500)
     monkeypatch.setattr(batch, "SPARE_ROOM", 0.3)
     with pytest.raises(RuntimeError):  # less than no spare room: what is held cannot take the next part
         task.sample(200, seed=5, length=5, count=5)
@@ -192,6 +192,14 @@ def test_offsets_are_one_in_tests_and_random_in_training() -> None:
     assert (task.sample(100, length=5, count=5, seed=0, fixed=True).offsets == 1).all()
     assert (task.sample(100, length=5, count=5, seed=0, random_offsets=False).offsets == 1).all()
     assert (task.sample(100, length=5, count=5, seed=0).offsets > 1).any()
+
+
+def test_pages_are_counted_from_either_end() -> None:
+    batch = lw.task("addition").sample(3, length=3, count=3, seed=0)
+    assert [batch.text(sample) for sample in (-3, -2, -1)] == [batch.text(sample) for sample in range(3)]
+    for sample in (3, -4):
+        with pytest.raises(IndexError, match="no page"):
+            batch.text(sample)
 
 
 def test_redrawing_offsets_keeps_the_problems() -> None:

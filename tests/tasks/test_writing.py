@@ -15,7 +15,7 @@ CANNOT = [task for task in FORMATS if task.ids_given]
 @pytest.mark.parametrize("task", CAN, ids=describe)
 def test_the_rule_yields_the_ids_of_the_page(task: lw.Task) -> None:
     batch = task.sample(60, seed=11, random_offsets=True, **SIZES[task.name])
-    writer = task.id_writer(batch.problems, batch.offsets)
+    writer = task.id_writer(batch.problems, batch.numbering)
     pen = writer.begin()
     sizes = batch.boundaries.diff()
     prompts = task.write_prompts(batch.problems).boundaries.diff()

@@ -46,11 +46,15 @@ def draw_page(page: Page) -> Figure:
 
 def save_figure(figure: Figure, file: Path) -> None:
     """Save a picture as PNG, SVG or PDF, by the file's ending."""
-    if file.suffix.lower() not in FORMATS:
+    kind = next((ending for ending in FORMATS if file.name.lower().endswith(ending)), None)
+    if kind is None:
         raise InputError(f"{file.name!r} has no ending of a picture: save as {', '.join(FORMATS)}.")
     if not file.absolute().parent.is_dir():
         raise InputError(f"There is no folder {str(file.parent)!r} to save {file.name!r} in: make it first.")
-    figure.savefig(file, dpi=200)
+    try:
+        figure.savefig(file, dpi=200, format=kind[1:])
+    except OSError as error:
+        raise InputError(f"{file.name!r} cannot be written: {error.strerror or error}.") from error
 
 
 def _cell(axes: Axes, column: int, bottom: float, text: str, colour: str | None, weight: str = "normal") -> None:

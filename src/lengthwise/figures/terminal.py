@@ -14,7 +14,7 @@ def page_text(page: Page, width: int) -> Text:
     margin = 2 + max(len(name) for name in ("tokens", *page.levels))
     parts = page.parts
     text = Text()
-    for start, stop in page.breaks(max(1, (width - margin) // cell)):
+    for start, stop in page.breaks(max(8, (width - margin) // cell)):
         if start:
             text.append("\n")
         text.append("tokens".ljust(margin))

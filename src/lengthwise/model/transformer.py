@@ -114,7 +114,11 @@ class Transformer(nn.Module):
         self.embedding = nn.Parameter(torch.empty(rows, config.width))
         self.hooks: Hooks = encoding.build(self.shape)
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
-        finals: dict[str, Callable[[int], nn.Module]] = {"rms": RMSNorm, "layer": partial(nn.LayerNorm, eps=1e-6), "none": nn.Identity}
+        finals: dict[str, Callable[[int], nn.Module]] = {
+            "rms": RMSNorm,
+            "layer": partial(nn.LayerNorm, eps=1e-6),
+            "none": nn.Identity,
+        }
         self.final_norm = finals[config.final_norm](config.width)
         self.head = None if config.tied_head else nn.Parameter(torch.empty(rows, config.width))
         self.reset(seed)

@@ -11,15 +11,46 @@ that become id levels; the id is the coordinate plus the level's offset. Tokens 
 
 Id 0 means "uncoupled on this level" and is never shifted. At test time every offset is 1. In training each sample
 draws its own offset per level, as far up as the level's maximum id allows, so that short problems train all ids.
+The other policy, randomised positions, draws ascending random ids instead of consecutive ones.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int32, Int64
+from jaxtyping import Int32, Int64, Integer
 from torch import Tensor
 
 from lengthwise.errors import InputError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Numbering:
+    """How the coordinates of many pages become ids: counted from an offset, or looked up in a table."""
+
+    offsets: Int32[Tensor, "levels samples"]
+    """Where the ids of each level and page start counting."""
+    tables: tuple[Int32[Tensor, "samples _"], ...] | None = None
+    """With randomised positions, which id each coordinate has; the offsets are then 1."""
+
+    def look_up(
+        self, level: int, sample: Integer[Tensor, " tokens"], ids: Int32[Tensor, " tokens"]
+    ) -> Int32[Tensor, " tokens"]:
+        """Ids that were counted from the offset, replaced by those of the table if there is one."""
+        if self.tables is None:
+            return ids
+        table = self.tables[level]
+        column = (ids - 1).clamp(min=0, max=table.shape[1] - 1).long()
+        return torch.where(ids > 0, table[sample.long(), column], ids)
+
+    @staticmethod
+    def join(parts: Sequence["Numbering"]) -> "Numbering":
+        """The numberings of several batches, in order."""
+        tables = [part.tables for part in parts if part.tables is not None]
+        return Numbering(
+            offsets=torch.cat([part.offsets for part in parts], dim=1),
+            tables=tuple(torch.cat(level) for level in zip(*tables, strict=True)) or None,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,11 +82,26 @@ class Coupling:
         maxima = torch.tensor([[max_id or 0] for max_id in self.max_ids], dtype=torch.int32, device=reach.device)
         return torch.where(maxima > 0, maxima - reach, 1)
 
-    def offsets(
-        self, reach: Int32[Tensor, "levels samples"], draws: Int64[Tensor, "levels samples"]
-    ) -> Int32[Tensor, "levels samples"]:
+    def shifted(self, reach: Int32[Tensor, "levels samples"], draws: Int64[Tensor, "levels samples"]) -> Numbering:
         """Training offsets: each uniform in 1 … highest, made from `draws`, large uniform integers."""
-        return (1 + draws % self.highest_offsets(reach)).to(torch.int32)
+        return Numbering(offsets=(1 + draws % self.highest_offsets(reach)).to(torch.int32))
+
+    def randomised(self, reach: Int32[Tensor, "levels samples"], generator: torch.Generator) -> Numbering:
+        """Randomised positions: ascending random ids for the coordinates 0 … reach of each page.
+
+        Beyond a page's reach its table repeats the maximum, for models that write on and on.
+        """
+        tables = []
+        for max_id, needed in zip(self.max_ids, reach + 1, strict=True):
+            assert max_id is not None, "randomised positions need maximum ids"
+            samples = needed.shape[0]
+            noise = torch.rand(samples, max_id, generator=generator, device=reach.device)
+            chosen = noise.argsort(1).argsort(1) < needed[:, None]
+            column = torch.where(chosen, chosen.cumsum(1) - 1, max_id)
+            ids = torch.arange(1, max_id + 1, dtype=torch.int32, device=reach.device).expand(samples, max_id)
+            table = torch.full((samples, max_id + 1), max_id, dtype=torch.int32, device=reach.device)
+            tables.append(table.scatter_(1, column, ids)[:, :-1])
+        return Numbering(offsets=torch.ones_like(reach), tables=tuple(tables))
 
     def _raised(self, level: str, needed: int) -> tuple[int | None, ...]:
         return tuple(needed if name == level else m for name, m in zip(self.levels, self.max_ids, strict=True))

@@ -63,7 +63,8 @@ class FireFunction(nn.Module):
     def forward(self, query: Place, key: Place) -> Float[Tensor, "*batch heads queries keys"]:
         c, length = self.c.float(), self.root_length.float() ** 2  # positions need more digits than half precision has
         position = query.ids[0].float()
-        norm = torch.maximum(position, length) if self.settings.norm == "max" else torch.minimum(position, length)
+        beyond = position > length
+        norm = torch.where(beyond == (self.settings.norm == "max"), position, length)
         distance = torch.log((c * distances(query, key)[0]).abs() + 1)
         share = distance / (torch.log((c * norm).abs() + 1) + TINY)[..., None]
         hidden = nn.functional.linear(share[..., None].to(self.first.dtype), self.first).relu()

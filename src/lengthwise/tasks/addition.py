@@ -81,16 +81,19 @@ class Addition(Task):
             lengths = lengths * (torch.arange(count, device=generator.device) < counts[:, None])
         return Problems(digits=draw_numbers(lengths, length, generator), lengths=lengths, counts=counts)
 
-    def sizes(self, length: int, count: int | None) -> list[int]:
+    def page_cells(self, length: int, count: int | None) -> int:
         if count is None or count < 2 or length < 1:
             raise InputError(
                 f"addition needs length 1 or more and count 2 or more, not length={length} and count={count}."
             )
+        return (2 * count + 1 if self.scratchpad else count + 1) * (length + len(str(count)) + 2)
+
+    def sizes(self, length: int, count: int | None) -> list[int]:
+        assert count is not None
         return [length] * count
 
-    def page_tokens(self, lengths: Sequence[int]) -> int:
-        numbers = len(lengths) + (len(lengths) + self.start_with_zeros if self.scratchpad else 1)
-        return numbers * (max(lengths) + len(str(len(lengths))) + 2) + 2
+    def extent(self, problems: Problems) -> tuple[int, int]:
+        return problems.digits.shape[2], problems.digits.shape[1]
 
     def lay_out(self, problems: Problems) -> Layout:
         samples, most, width = problems.digits.shape

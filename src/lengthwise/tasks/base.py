@@ -1,25 +1,25 @@
 """What every task shares: options, writing one page, sampling many, reading back.
 
-A task is one file that says four things: which operands it takes (`parse`, `draw`), how they are laid out as lines
-(`lay_out`), how far its coordinates reach, and how an answer is read off the last line. The rest is here.
+A task is one file that says which operands it takes (`parse`, `draw`, and their sizes), how they are laid out as lines
+and how far their coordinates reach (`lay_out`), and how an answer is read off a response (`answer`). The rest is here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Int32, Int64
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.positions.coupling import Coupling
+from lengthwise.positions.coupling import Coupling, Numbering
 from lengthwise.randomness import generator
 from lengthwise.tasks.batch import INDEX, Batch, join, pack
-from lengthwise.tasks.operands import whole
+from lengthwise.tasks.operands import is_whole, whole
 from lengthwise.tasks.page import EDGE, Block, Page, symbol_block
 from lengthwise.tasks.problems import Problems, uniform
 from lengthwise.tasks.reading import Reading, first_mistake
@@ -29,10 +29,12 @@ from lengthwise.tasks.writing import IdWriter
 
 MAX_DIGITS = 100_000
 """The longest number that is written down."""
-MAX_PAGE_TOKENS = 20_000_000
-"""The longest page that is written down."""
-CHUNK_TOKENS = {"cpu": 2**21, "cuda": 2**25}
-"""About how many tokens are laid out at a time: few enough for a CPU's cache, enough to fill a GPU."""
+MAX_PAGE_CELLS = 20_000_000
+"""The largest page that is worked out, in cells: digits and symbols, written or not."""
+MAX_ID = 2**30
+"""The largest id there can be: ids are 32-bit."""
+CHUNK_CELLS = {"cpu": 2**21, "cuda": 2**25}
+"""About how many cells are worked out at a time: few enough for a CPU's cache, enough to fill a GPU."""
 
 DIGITS = tuple("0123456789")
 
@@ -67,12 +69,19 @@ class Task(ABC):
     coupling: tuple[str, ...] | None = None
     """Coordinates that become position ids, level 1 first; by default those of the paper for this format."""
     max_ids: tuple[int, ...] | None = None
-    """The largest id of each level; by default the paper's when training offsets are drawn, and no limit otherwise."""
+    """The largest id of each level; by default the paper's when training offsets are drawn, and no limit otherwise.
+    The paper has none for `index`: without one, plain positions always count from 1."""
+    id_policy: Literal["shift", "random"] = "shift"
+    """How ids vary in training: counted from a random offset, or ascending random ids (randomised positions)."""
 
     def __post_init__(self) -> None:
         for option in fields(self):
             if option.type in (bool, "bool") and not isinstance(getattr(self, option.name), bool):
                 raise InputError(f"{option.name} must be True or False, not {getattr(self, option.name)!r}.")
+        if self.id_policy not in ("shift", "random"):
+            raise InputError(f"id_policy must be 'shift' or 'random', not {self.id_policy!r}.")
+        self._keep_as_tuple("coupling", "coordinates such as ('column', 'row')")
+        self._keep_as_tuple("max_ids", "integers such as (40, 40)")
         for level in self.levels:
             if level not in self.coordinates:
                 raise InputError(
@@ -83,12 +92,19 @@ class Task(ABC):
             raise InputError(f"coupling must name each level once, not {self.levels!r}.")
         if self.max_ids is not None and (
             len(self.max_ids) != len(self.levels)
-            or any(isinstance(m, bool) or not isinstance(m, int) or m < 1 for m in self.max_ids)
+            or not all(is_whole(max_id) and 1 <= max_id <= MAX_ID for max_id in self.max_ids)
         ):
             raise InputError(
                 f"max_ids must give one positive integer for each level ({', '.join(self.levels)}), "
                 f"not {self.max_ids!r}."
             )
+
+    def _keep_as_tuple(self, option: str, what: str) -> None:
+        value = getattr(self, option)
+        if value is not None and not isinstance(value, (tuple, list)):
+            raise InputError(f"{option} must be a tuple of {what}, not {value!r}.")
+        if isinstance(value, list):
+            object.__setattr__(self, option, tuple(value))
 
     # What a task defines.
 
@@ -111,12 +127,16 @@ class Task(ABC):
         """Random problems: of the training distribution up to this size, or of exactly this size if `fixed`."""
 
     @abstractmethod
-    def sizes(self, length: int, count: int | None) -> list[int]:
-        """The lengths of the operands of the largest problems of this size. Refuses a size the task does not have."""
+    def page_cells(self, length: int, count: int | None) -> int:
+        """How many cells are worked out for the largest problem of this size. Refuses a size the task does not have."""
 
     @abstractmethod
-    def page_tokens(self, lengths: Sequence[int]) -> int:
-        """At most how many tokens a page with operands of these lengths has."""
+    def sizes(self, length: int, count: int | None) -> list[int]:
+        """The lengths of the operands of the largest problems of this size."""
+
+    @abstractmethod
+    def extent(self, problems: Problems) -> tuple[int, int | None]:
+        """The length and count that these problems do not exceed."""
 
     @abstractmethod
     def lay_out(self, problems: Problems) -> Layout:
@@ -151,18 +171,18 @@ class Task(ABC):
     def write(self, operands: Sequence[int | str], offsets: Sequence[int] | None = None) -> Page:
         """The page of one problem, its ids counted from 1 or from the given offsets, one a level."""
         problems = self.parse(operands)
-        self._require_page(problems.lengths[0].tolist())
+        self._require_page(*self.extent(problems))
         layout = self._with_edges(self.lay_out(problems))
         starts = self._given_offsets(offsets)
         self._coupling(training=False).require_room(self._reach(layout) + starts - 1, "This page")
-        batch = self._pack(layout, problems, starts)
+        batch = self._pack(layout, problems, Numbering(offsets=starts))
         tokens = batch.text(0)
         targets = batch.targets.tolist()
         answer = self.answer(tokens[targets.index(True) :])
         assert answer is not None
         return Page(
             task=self.name,
-            operands=tuple(str(operand) for operand in operands),
+            operands=tuple(self.operand_text(digits) for digits in problems.operands(0)),
             answer=answer,
             tokens=tokens,
             levels=self.levels,
@@ -188,7 +208,7 @@ class Task(ABC):
         The result depends on the seed (and the device) alone.
         """
         shift = not fixed if random_offsets is None else random_offsets
-        whole(length=length, count=count)
+        whole(length=length)
         _require_size(self, length, count, shift)
         problems = self.sample_problems(samples, length=length, count=count, seed=seed, fixed=fixed, device=device)
         return self.write_all(problems, offsets_seed=seed if shift else None)
@@ -204,37 +224,43 @@ class Task(ABC):
         device: str | torch.device = "cpu",
     ) -> Problems:
         """The problems of `sample`, not yet written down."""
-        whole(samples=samples, length=length, count=count, seed=seed)
-        if samples < 1:
-            raise InputError(f"samples must be 1 or more, not {samples}.")
+        whole(samples=samples, length=length, seed=seed, **({} if count is None else {"count": count}))
+        if not 1 <= samples < 2**31:
+            raise InputError(f"samples must be 1 or more, and fit the memory, not {samples}.")
         _require_size(self, length, count, False)
         return self.draw(samples, length, count, fixed, generator(seed, "problems", device=device))
 
-    def write_prompts(self, problems: Problems, offsets: Int32[Tensor, "levels samples"] | None = None) -> Batch:
-        """What a model is given of each page: everything up to the `=`, ids counted from 1 or the given offsets."""
-        layout = self._with_edges(self.lay_out(problems))
+    def write_prompts(self, problems: Problems, numbering: Numbering | None = None) -> Batch:
+        """What a model is given of each page: everything up to the `=`, ids counted from 1 or as given."""
+        layout = self._lay_out_within(self._coupling(training=False), problems)
         given = [block for block in layout.blocks if not block.target]
-        starts = self._ones(problems) if offsets is None else offsets
-        return self._pack(Layout(blocks=given, reach=layout.reach), problems, starts)
+        return self._pack(Layout(blocks=given, reach=layout.reach), problems, numbering or self._from_one(problems))
 
     def write_all(self, problems: Problems, *, offsets_seed: int | None = None) -> Batch:
         """The pages of many problems, packed; with random id offsets drawn from the seed if one is given."""
         samples, device = len(problems), problems.digits.device
+        source = None if offsets_seed is None else generator(offsets_seed, "offsets", device=device)
         draws: Tensor | None = None
-        if offsets_seed is not None:
-            source = generator(offsets_seed, "offsets", device=device)
+        if source is not None and self.id_policy == "shift":
             draws = uniform(0, 2**62, (len(self.levels), samples), source, torch.int64)
-        chunk = max(1, CHUNK_TOKENS.get(device.type, CHUNK_TOKENS["cuda"]) // self._padded_tokens(problems))
+        elif source is not None and None in self._coupling(training=True).max_ids:
+            raise InputError(
+                f"random ids are drawn up to a maximum: give max_ids, one for each level ({', '.join(self.levels)})."
+            )
+        cells = self.page_cells(*self.extent(problems))
+        chunk = max(1, CHUNK_CELLS.get(device.type, CHUNK_CELLS["cuda"]) // cells)
         parts = (
-            self._write_chunk(problems[start:stop], None if draws is None else draws[:, start:stop])
+            self._write_chunk(problems[start:stop], source, None if draws is None else draws[:, start:stop])
             for start, stop in pairwise([*range(0, samples, chunk), samples])
         )
         return join(parts, problems)
 
-    def read(self, operands: Sequence[int | str], written: str | Sequence[str]) -> Reading:
-        """What a model wrote after the query, compared with the right page. Takes any nonsense."""
+    def read(self, operands: Sequence[int | str], written: str | Iterable[str | int]) -> Reading:
+        """What a model wrote after the query, compared with the right page: tokens or their numbers, any nonsense."""
         page = self.write(operands)
-        response = list(written)
+        if not isinstance(written, Iterable):
+            raise InputError(f"{written!r} is not a response: give its tokens, as a string or a list.")
+        response = [self._token(token) for token in written]
         if EDGE in response:
             response = response[: response.index(EDGE) + 1]
         mistake = first_mistake(page, self.lay_out(self.parse(operands)).blocks, response)
@@ -254,7 +280,7 @@ class Task(ABC):
     def id_writer(
         self,
         problems: Problems,
-        offsets: Int32[Tensor, "levels samples"] | None = None,
+        numbering: Numbering | None = None,
         max_ids: tuple[int | None, ...] | None = None,
     ) -> IdWriter:
         """The rule that gives each newly written token its ids, from the shape of the query and what was written.
@@ -267,10 +293,20 @@ class Task(ABC):
                 "use zero_padding=True, reverse_response=True or coupling=('index',), or read ids off the right page."
             )
         layout = self._with_edges(self.lay_out(problems.blank()))  # the digits cannot leak: they are not there
-        starts = self._ones(problems) if offsets is None else offsets
-        return IdWriter(layout.blocks, self.vocabulary, self.levels, starts, max_ids or self.max_ids)
+        numbering = numbering or self._from_one(problems)
+        return IdWriter(layout.blocks, self.vocabulary, self.levels, numbering, max_ids or self.max_ids)
+
+    def operand_text(self, digits: Sequence[int]) -> str:
+        """An operand as people write it, from its digits as they are stored."""
+        return "".join(map(str, reversed(digits)))
 
     # Details.
+
+    def _token(self, token: str | int) -> str:
+        if isinstance(token, str):
+            return token
+        number = int(token)
+        return self.vocabulary[number] if 0 <= number < len(self.vocabulary) else str(number)
 
     def _coupling(self, *, training: bool) -> Coupling:
         if self.max_ids is not None:
@@ -279,8 +315,10 @@ class Task(ABC):
         return Coupling(levels=self.levels, max_ids=maxima)
 
     def _given_offsets(self, offsets: Sequence[int] | None) -> Int32[Tensor, "levels 1"]:
+        if offsets is not None and not isinstance(offsets, (tuple, list)):
+            raise InputError(f"offsets must be a list of integers, one for each level, not {offsets!r}.")
         chosen = [1] * len(self.levels) if offsets is None else list(offsets)
-        if len(chosen) != len(self.levels) or any(not isinstance(offset, int) or offset < 1 for offset in chosen):
+        if len(chosen) != len(self.levels) or not all(is_whole(offset) and 1 <= offset <= MAX_ID for offset in chosen):
             raise InputError(
                 f"offsets must give one positive integer for each level ({', '.join(self.levels)}), not {offsets!r}."
             )
@@ -298,30 +336,38 @@ class Task(ABC):
             reach[INDEX] = Runs.of(layout.blocks).tokens.sum(1, dtype=torch.int32) - 2  # `$` comes before the first
         return torch.stack([reach[level].to(torch.int32) for level in self.levels])
 
-    def _write_chunk(self, problems: Problems, draws: Int64[Tensor, "levels samples"] | None) -> Batch:
+    def _write_chunk(
+        self, problems: Problems, source: torch.Generator | None, draws: Int64[Tensor, "levels samples"] | None
+    ) -> Batch:
+        coupling, numbering = self._coupling(training=source is not None), self._from_one(problems)
+        layout = self._lay_out_within(coupling, problems)
+        if source is not None:
+            reach = self._reach(layout)
+            numbering = coupling.randomised(reach, source) if draws is None else coupling.shifted(reach, draws)
+        return self._pack(layout, problems, numbering)
+
+    def _lay_out_within(self, coupling: Coupling, problems: Problems) -> Layout:
         layout = self._with_edges(self.lay_out(problems))
-        if draws is None:
-            return self._pack(layout, problems, self._ones(problems))
-        return self._pack(layout, problems, self._coupling(training=True).offsets(self._reach(layout), draws))
+        if any(max_id is not None for max_id in coupling.max_ids):
+            coupling.require_room(self._reach(layout), "A page of these problems")
+        return layout
 
-    def _ones(self, problems: Problems) -> Int32[Tensor, "levels samples"]:
-        return torch.ones(len(self.levels), len(problems), dtype=torch.int32, device=problems.digits.device)
+    def _from_one(self, problems: Problems) -> Numbering:
+        ones = torch.ones(len(self.levels), len(problems), dtype=torch.int32, device=problems.digits.device)
+        return Numbering(offsets=ones)
 
-    def _pack(self, layout: Layout, problems: Problems, offsets: Int32[Tensor, "levels samples"]) -> Batch:
-        return pack(layout.blocks, vocabulary=self.vocabulary, levels=self.levels, offsets=offsets, problems=problems)
+    def _pack(self, layout: Layout, problems: Problems, numbering: Numbering) -> Batch:
+        return pack(
+            layout.blocks, vocabulary=self.vocabulary, levels=self.levels, numbering=numbering, problems=problems
+        )
 
-    def _padded_tokens(self, problems: Problems) -> int:
-        return self.page_tokens([problems.digits.shape[2]] * problems.digits.shape[1])
-
-    def _require_page(self, lengths: Sequence[int]) -> None:
-        if max(lengths) > MAX_DIGITS:
+    def _require_page(self, length: int, count: int | None) -> None:
+        cells = self.page_cells(length, count)
+        if length > MAX_DIGITS:
+            raise InputError(f"A length of {length:,} is too long: up to {MAX_DIGITS:,} digits or bits are written.")
+        if cells > MAX_PAGE_CELLS:
             raise InputError(
-                f"A number of {max(lengths):,} digits is too long: numbers of up to {MAX_DIGITS:,} digits are written."
-            )
-        tokens = self.page_tokens(lengths)
-        if tokens > MAX_PAGE_TOKENS:
-            raise InputError(
-                f"This page would take {tokens:,} tokens: pages of up to {MAX_PAGE_TOKENS:,} tokens are written, "
+                f"This page would take {cells:,} digits and symbols: up to {MAX_PAGE_CELLS:,} are worked out, "
                 "so take fewer or shorter numbers."
             )
 
@@ -329,7 +375,7 @@ class Task(ABC):
 @lru_cache(maxsize=256)
 def _require_size(task: Task, length: int, count: int | None, random_offsets: bool) -> None:
     """Refuse a size the task does not have, or whose largest page is too long or needs larger ids than there are."""
-    task._require_page(task.sizes(length, count))
+    task._require_page(length, count)
     coupling = task._coupling(training=random_offsets)
     if any(max_id is not None for max_id in coupling.max_ids):
         largest = task.lay_out(task.largest(length, count))

@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Int32, Int64, UInt8
 from torch import Tensor
 
+from lengthwise.positions.coupling import Numbering
 from lengthwise.tasks.page import Block
 from lengthwise.tasks.problems import Problems
 from lengthwise.tasks.runs import Runs
@@ -22,7 +23,7 @@ INDEX = "index"
 SPARE_ROOM = 1.02
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Batch:
     """Many pages, packed one after the other.
 
@@ -44,16 +45,22 @@ class Batch:
     levels: tuple[str, ...]
     problems: Problems
     """The operands these pages were written from."""
-    offsets: Int32[Tensor, "levels samples"]
+    numbering: Numbering
     """Where each page's ids start counting."""
 
     def __len__(self) -> int:
         return self.boundaries.shape[0] - 1
 
+    @property
+    def offsets(self) -> Int32[Tensor, "levels samples"]:
+        """Where the ids of each level and page start counting."""
+        return self.numbering.offsets
+
     def span(self, sample: int) -> slice:
         """Where one page lies among the tokens."""
-        start, stop = self.boundaries[sample : sample + 2].tolist()
-        return slice(start, stop)
+        if not -len(self) <= sample < len(self):
+            raise IndexError(f"a batch of {len(self)} pages has no page {sample}")
+        return slice(*self.boundaries[sample % len(self) :][:2].tolist())
 
     def text(self, sample: int) -> list[str]:
         """The tokens of one page, written out."""
@@ -70,13 +77,13 @@ def join(parts: Iterator[Batch], problems: Problems) -> Batch:
     expected = int(len(first.tokens) / len(first) * len(problems) * SPARE_ROOM)
     tokens, targets = _Growing(first.tokens, expected), _Growing(first.targets, expected)
     position_ids = _Growing(first.position_ids, expected)
-    sizes, offsets = [], []
+    sizes, numberings = [], []
     for part in itertools.chain([first], parts):
         tokens.append(part.tokens)
         targets.append(part.targets)
         position_ids.append(part.position_ids)
         sizes.append(part.boundaries.diff())
-        offsets.append(part.offsets)
+        numberings.append(part.numbering)
     ends = torch.cat(sizes).cumsum(0)
     return Batch(
         tokens=tokens.filled,
@@ -86,7 +93,7 @@ def join(parts: Iterator[Batch], problems: Problems) -> Batch:
         vocabulary=first.vocabulary,
         levels=first.levels,
         problems=problems,
-        offsets=torch.cat(offsets, dim=1),
+        numbering=Numbering.join(numberings),
     )
 
 
@@ -124,7 +131,7 @@ def pack(
     *,
     vocabulary: tuple[str, ...],
     levels: tuple[str, ...],
-    offsets: Int32[Tensor, "levels samples"],
+    numbering: Numbering,
     problems: Problems,
 ) -> Batch:
     """Write the pages made of these blocks, one after the other."""
@@ -149,11 +156,12 @@ def pack(
     tokens = cells.index_select(0, spread(runs.addresses(blocks), runs.direction))
 
     ids = []
-    for level, offset in zip(levels, offsets, strict=True):
+    for number, (level, offset) in enumerate(zip(levels, numbering.offsets, strict=True)):
         if level == INDEX:  # the token after `$` is the first to be counted
-            ids.append(spread(starts - starts[:, :1] + offset[:, None] - 1, [1] * count))
+            counted = spread(starts - starts[:, :1] + offset[:, None] - 1, [1] * count)
         else:
-            ids.append(spread(*runs.coordinate(blocks, level, offset)))
+            counted = spread(*runs.coordinate(blocks, level, offset))
+        ids.append(numbering.look_up(number, run // count, counted))
     target = [
         block.target for block, span in zip(blocks, runs.spans, strict=True) for _ in range(span.stop - span.start)
     ]
@@ -166,5 +174,5 @@ def pack(
         vocabulary=vocabulary,
         levels=levels,
         problems=problems,
-        offsets=offsets,
+        numbering=numbering,
     )

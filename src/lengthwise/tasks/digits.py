@@ -22,7 +22,7 @@ def _carry_through(columns: Num[Tensor, "*shape width"], largest: int) -> tuple[
     # Floating-point multiplication is the fast exact way to divide small integers by ten: torch's integer division
     # is not vectorised. Half a unit is added so that rounding can never reach the neighbouring quotient.
     exact = torch.float32 if largest < EXACT_IN_FLOAT32 else torch.float64
-    places = columns.movedim(-1, 0).to(exact).contiguous()
+    places = columns.movedim(-1, 0).to(exact, memory_format=torch.contiguous_format, copy=True)
     carries = torch.zeros_like(places)
     for place in range(places.shape[0]):
         total = places[place]

@@ -67,19 +67,21 @@ class Multiplication(Task):
             counts=torch.full_like(lengths[:, 0], 2),
         )
 
-    def sizes(self, length: int, count: int | None) -> list[int]:
+    def page_cells(self, length: int, count: int | None) -> int:
         if count is None or count < 1 or length < 1:
             raise InputError(
                 "multiplication needs the lengths of both operands, length and count, 1 or more each, "
                 f"not length={length} and count={count}."
             )
+        return count * (2 * length + count + 3)  # the partial products and sums, which the answer alone takes as well
+
+    def sizes(self, length: int, count: int | None) -> list[int]:
+        assert count is not None
         return [length, count]
 
-    def page_tokens(self, lengths: Sequence[int]) -> int:
-        first, second = lengths
-        if not self.scratchpad:
-            return 2 * (first + second) + 4
-        return 4 + first + second + second * (first + 2) + second * (first + second + 1)
+    def extent(self, problems: Problems) -> tuple[int, int]:
+        first, second = problems.lengths.amax(0).tolist()
+        return first, second
 
     def lay_out(self, problems: Problems) -> Layout:
         samples, device = len(problems), problems.digits.device

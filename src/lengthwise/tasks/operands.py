@@ -15,7 +15,9 @@ def shown(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 64:
         return f"An integer of {value.bit_length():,} bits"  # Python refuses to print the largest ones
     text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN + 2 else f"{text[:LONGEST_SHOWN]}…"
+    if len(text) <= LONGEST_SHOWN + 2:
+        return text
+    return f"{text[:LONGEST_SHOWN]}…{text[-1] if text[0] == text[-1] else ''}"
 
 
 def number_digits(operand: int | str, max_digits: int) -> list[int]:
@@ -25,9 +27,9 @@ def number_digits(operand: int | str, max_digits: int) -> list[int]:
     ([7, 5], [0])
     """
     if isinstance(operand, Integral) and not isinstance(operand, bool):
-        if operand < 0:
-            raise InputError(f"{shown(operand)} is negative: operands are whole numbers from 0 up.")
         value, groups = int(operand), []
+        if value < 0:
+            raise InputError(f"{shown(value)} is negative: operands are whole numbers from 0 up.")
         if value.bit_length() > max_digits * BITS_PER_DIGIT:
             raise InputError(f"{shown(value)} is too long: give at most {max_digits:,} digits.")
         while value >= 10**18:  # in groups, because Python refuses to turn long integers into text
@@ -40,6 +42,8 @@ def number_digits(operand: int | str, max_digits: int) -> list[int]:
             raise InputError("An operand is empty: write a whole number, such as 57.")
         if re.fullmatch(r"-\d+", stripped, re.ASCII):
             raise InputError(f"{shown(stripped)} is negative: operands are whole numbers from 0 up.")
+        if re.fullmatch(r"\d{1,3}([,_' ]\d{3})+", stripped, re.ASCII):
+            raise InputError(f"{shown(stripped)} has separators between its digits: write the digits alone.")
         if re.fullmatch(r"\d*[.,]\d+", stripped, re.ASCII):
             raise InputError(f"{shown(stripped)} is a fraction: operands are whole numbers, such as 57.")
         if not (stripped.isascii() and stripped.isdigit()):
@@ -64,10 +68,15 @@ def bits(operand: int | str, max_digits: int) -> list[int]:
     return [int(bit) for bit in stripped]
 
 
+def is_whole(value: object) -> bool:
+    """Whether a value is an integer, of Python's or numpy's, and not a truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def whole(**settings: object) -> None:
-    """Refuse settings that are not integers (or left out, as None)."""
+    """Refuse settings that are not integers."""
     for name, value in settings.items():
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+        if not is_whole(value):
             raise InputError(f"{name} must be a whole number, not {shown(value)}.")
 
 

@@ -42,7 +42,7 @@ ROW = Along(per_line=1)
 """Which number of the block it is."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
     """Consecutive lines of many pages, all written the same way."""
 

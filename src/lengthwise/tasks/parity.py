@@ -63,15 +63,21 @@ class Parity(Task):
         places = torch.arange(length, dtype=torch.int32, device=generator.device)
         return Problems(digits=digits * within(places, lengths), lengths=lengths, counts=torch.ones_like(lengths[:, 0]))
 
-    def sizes(self, length: int, count: int | None) -> list[int]:
+    def page_cells(self, length: int, count: int | None) -> int:
         if count is not None:
             raise InputError("parity has a length only: leave count out.")
         if length < 1:
             raise InputError(f"length must be 1 or more, not {length}.")
+        return 2 * length + 3
+
+    def sizes(self, length: int, count: int | None) -> list[int]:
         return [length]
 
-    def page_tokens(self, lengths: Sequence[int]) -> int:
-        return 2 * lengths[0] + 3
+    def extent(self, problems: Problems) -> tuple[int, None]:
+        return problems.digits.shape[2], None
+
+    def operand_text(self, digits: Sequence[int]) -> str:
+        return "".join(map(str, digits))
 
     def lay_out(self, problems: Problems) -> Layout:
         query, lengths = problems.digits[:, 0], problems.lengths

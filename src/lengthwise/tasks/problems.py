@@ -8,7 +8,7 @@ from jaxtyping import Bool, Int32, Shaped, UInt8
 from torch import Tensor
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Problems:
     """Operands of many problems. Digits stand units first (bits of a parity string: leftmost first).
 

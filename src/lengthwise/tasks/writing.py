@@ -13,6 +13,7 @@ import torch
 from jaxtyping import Bool, Int32, Integer
 from torch import Tensor
 
+from lengthwise.positions.coupling import Numbering
 from lengthwise.tasks.batch import INDEX
 from lengthwise.tasks.page import EDGE, Along, Block
 from lengthwise.tasks.runs import Runs
@@ -40,12 +41,12 @@ class IdWriter:
         blocks: Sequence[Block],
         vocabulary: tuple[str, ...],
         levels: tuple[str, ...],
-        offsets: Int32[Tensor, "levels samples"],
+        numbering: Numbering,
         max_ids: tuple[int | None, ...] | None,
     ) -> None:
         query = [block for block in blocks if not block.target]
         self._response = [block for block in blocks if block.target and block.role != EDGE]
-        self._vocabulary, self._levels, self._offsets, self._max_ids = vocabulary, levels, offsets, max_ids
+        self._vocabulary, self._levels, self._numbering, self._max_ids = vocabulary, levels, numbering, max_ids
         self._digits = sum(token.isdigit() for token in vocabulary)
         self._prompt = Runs.of(query).tokens.sum(1, dtype=torch.int32)
 
@@ -73,7 +74,7 @@ class IdWriter:
     def _ids(
         self, level: int, pen: Pen, index: Int32[Tensor, " samples"], ended: Bool[Tensor, " samples"]
     ) -> Int32[Tensor, " samples"]:
-        name, offset = self._levels[level], self._offsets[level]
+        name, offset = self._levels[level], self._numbering.offsets[level]
         if name == INDEX:
             ids = index + offset - 1
         else:
@@ -83,6 +84,7 @@ class IdWriter:
                 if along is not None:
                     here = offset + self._at(along, pen)
                     ids = torch.where((pen.block == number) & ~ended, here, ids)
+        ids = self._numbering.look_up(level, torch.arange(len(ids), device=ids.device), ids.to(torch.int32))
         # A page that never ends runs out of ids, not out of bounds.
         return ids.clamp(min=0, max=None if self._max_ids is None else self._max_ids[level]).to(torch.int32)
 

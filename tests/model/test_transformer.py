@@ -1,0 +1,249 @@
+"""The Transformer: its size, its initial weights, and that tokens see only what they may."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+from models import CASES, solver, train
+from torch import Tensor
+
+import lengthwise as lw
+from lengthwise.model.attention import Context, Sequences, explicit, padded
+from lengthwise.positions.encoding import Place
+from lengthwise.positions.learned import Learned
+from lengthwise.positions.none import NoPositions
+
+
+def count(model: torch.nn.Module) -> int:
+    return sum(parameter.numel() for parameter in model.parameters())
+
+
+def transformer(task: lw.Task, sizes: tuple[int, ...], **config: Any) -> lw.Transformer:
+    return lw.Transformer(
+        lw.ModelConfig(reserved_tokens=2, **config),
+        Learned(sizes=sizes),
+        vocabulary_size=len(task.vocabulary),
+        levels=len(task.levels),
+    )
+
+
+def test_parameter_counts_are_the_papers() -> None:
+    paper = {"layers": 6, "heads": 8, "width": 1024, "head_dim": 128, "feedforward": 2048}
+    assert count(transformer(lw.task("addition"), (40, 40), **paper)) == 63_040_512
+    assert count(transformer(lw.task("multiplication"), (64, 64, 64), **paper)) == 63_157_248
+    parity = {"layers": 6, "heads": 8, "width": 512, "head_dim": 64, "feedforward": 2048}
+    assert count(transformer(lw.task("parity"), (101,), **parity)) == 25_233_920
+    small = {"layers": 1, "heads": 4, "width": 256, "head_dim": 64, "feedforward": 512}
+    assert count(transformer(lw.task("addition"), (40, 40), **small)) == 681_728
+
+
+def test_initial_weights_have_the_papers_spread() -> None:
+    shape = {"layers": 1, "heads": 4, "width": 512, "head_dim": 64, "feedforward": 1024}
+    for scaled in (False, True):
+        model = transformer(lw.task("addition"), (40, 40), scale_scores=scaled, tied_head=False, **shape)
+        state = model.state_dict()
+        expected = {
+            "embedding": 1.0,
+            "head": 512**-0.5,
+            "hooks.tables.0": 1.0,
+            "blocks.0.attention.query.weight": 512**-0.5 if scaled else (512 * 64) ** -0.5,
+            "blocks.0.attention.key.weight": 512**-0.5,
+            "blocks.0.attention.value.weight": 512**-0.5,
+            "blocks.0.attention.output.weight": 256**-0.5,
+            "blocks.0.feedforward.into.weight": 512**-0.5,
+            "blocks.0.feedforward.gate.weight": 512**-0.5,
+            "blocks.0.feedforward.out.weight": 1024**-0.5,
+        }
+        for name, std in expected.items():
+            assert float(state[name].std()) == pytest.approx(std, rel=0.05), name
+        assert (state["blocks.0.attention_before.weight"] == 1).all()
+        assert (state["final_norm.weight"] == 1).all()
+
+
+def test_the_same_seed_gives_the_same_weights() -> None:
+    first, again, other = (solver("learned", seed=seed).state_dict() for seed in (1, 1, 2))
+    assert all(first[name].equal(again[name]) for name in first)
+    assert not first["transformer.embedding"].equal(other["transformer.embedding"])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_no_token_sees_a_later_one(case: str) -> None:
+    model = solver(case)
+    batch = model.task.sample(1, length=3, count=3, seed=0, random_offsets=False)
+    tokens, ids = batch.tokens.clone(), batch.position_ids.clone()
+    before = model.transformer(tokens, ids, batch.boundaries)
+    place = len(tokens) // 2
+    tokens[place:] = (tokens[place:] + 1) % 10
+    ids[:, place + 1 :] = ids[:, place + 1 :].flip(1)
+    after = model.transformer(tokens, ids, batch.boundaries)
+    assert after[:place].equal(before[:place])
+    assert not torch.allclose(after[place:], before[place:])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_sequence_does_not_depend_on_its_neighbours(case: str) -> None:
+    model = solver(case)
+    batch = model.task.sample(6, length=4, count=5, seed=1)
+    together = model(batch)
+    for sample in range(len(batch)):
+        span = batch.span(sample)
+        size = torch.tensor([0, span.stop - span.start])
+        alone = model.transformer(batch.tokens[span], batch.position_ids[:, span], size)
+        assert torch.allclose(together[span], alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_captured_attention_changes_nothing_and_sums_to_one(case: str) -> None:
+    model = solver(case)
+    batch = model.task.sample(4, length=4, count=4, seed=2)
+    captured: list[Tensor] = []
+    states: list[Tensor] = []
+    assert torch.allclose(model(batch, captured=captured, states=states), model(batch), atol=1e-5)
+    assert len(captured) == 2
+    assert len(states) == 3
+    for sample, size in enumerate(batch.boundaries.diff().tolist()):
+        weights = captured[0][sample, :, :size]
+        assert torch.allclose(weights.sum(-1), torch.ones(2, size), atol=1e-5)
+        assert (weights[..., size:] == 0).all()
+        assert (weights.triu(1)[..., :size] == 0).all()
+
+
+@pytest.mark.parametrize("case", ["none", "fire", "windowed hard"])
+def test_padded_and_explicit_attention_agree_with_a_loop(case: str) -> None:
+    model = solver(case).transformer
+    boundaries = torch.tensor([0, 5, 6, 13])
+    levels = model.shape.levels
+    ids = torch.randint(0, 4, (levels, 13), generator=torch.Generator().manual_seed(0))
+    sequences = Sequences.of(boundaries, 13)
+    context = Context(model.hooks, sequences, Place(ids, sequences.index), 0.7)
+    query, key, value = torch.randn(3, 13, 2, 8, generator=torch.Generator().manual_seed(1))
+    expected = torch.zeros(13, 2, 8)
+    for first, last in ((0, 5), (5, 6), (6, 13)):
+        for i in range(first, last):
+            here, there = (
+                Place(ids[:, i : i + 1], torch.tensor([i])),
+                Place(ids[:, first : i + 1], torch.arange(i + 1 - first)),
+            )
+            scores = 0.7 * torch.einsum("hd,jhd->hj", query[i], key[first : i + 1])
+            bias = model.hooks.bias(1, here, there)
+            if bias is not None:
+                scores = scores + bias[:, 0]
+            expected[i] = torch.einsum("hj,jhd->hd", scores.softmax(-1), value[first : i + 1])
+    assert torch.allclose(padded(query, key, value, context, 1), expected, atol=1e-5)
+    assert torch.allclose(explicit(query, key, value, context, 1)[0], expected, atol=1e-5)
+
+
+def test_logits_only_where_they_are_wanted() -> None:
+    model = solver("learned")
+    batch = model.task.sample(3, length=3, count=3, seed=0)
+    wanted = torch.tensor([7, 2, 20])
+    assert torch.allclose(model(batch, wanted=wanted), model(batch)[wanted], atol=1e-6)
+
+
+BASE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 32, "head_dim": 8, "feedforward": 48}
+CHANGES: dict[str, Any] = {
+    "layers": 3,
+    "heads": 3,
+    "width": 40,
+    "head_dim": 16,
+    "feedforward": 64,
+    "activation": "relu",
+    "gated": False,
+    "norm": "pre",
+    "final_norm": "layer",
+    "scale_scores": True,
+    "tied_head": False,
+    "reserved_tokens": 1,
+}
+
+
+def test_every_setting_is_in_the_list() -> None:
+    assert set(CHANGES) == {field.name for field in dataclasses.fields(lw.ModelConfig)}
+
+
+@pytest.mark.parametrize("setting", CHANGES)
+def test_every_setting_does_something(setting: str) -> None:
+    changed = {**BASE, setting: CHANGES[setting]}
+    models = [
+        lw.Transformer(lw.ModelConfig(**config), NoPositions(), vocabulary_size=14, levels=1)
+        for config in (BASE, changed)
+    ]
+    tokens, ids, boundaries = torch.arange(10), torch.arange(10)[None], torch.tensor([0, 10])
+    shapes = [{name: weight.shape for name, weight in model.state_dict().items()} for model in models]
+    outputs = [model(tokens, ids, boundaries) for model in models]
+    if setting == "scale_scores":  # it changes weights and scores so that a new model is the same, and learns otherwise
+        weights = [model.state_dict()["blocks.0.attention.query.weight"] for model in models]
+        assert torch.allclose(weights[1], weights[0] * 8**0.5)
+        models[1].load_state_dict(models[0].state_dict())
+        outputs[1] = models[1](tokens, ids, boundaries)
+    assert shapes[0] != shapes[1] or not torch.allclose(outputs[0], outputs[1], atol=1e-3)
+
+
+@pytest.mark.parametrize("norm", ["pre_post", "pre", "post", "none"])
+def test_norm_positions(norm: Any) -> None:
+    model = lw.Transformer(lw.ModelConfig(**BASE, norm=norm), NoPositions(), vocabulary_size=14, levels=1)
+    block = model.blocks[0]
+    assert isinstance(block, torch.nn.Module)
+    has = [name for name, _ in block.named_parameters() if "_before" in name or "_after" in name]
+    assert len(has) == {"pre_post": 4, "pre": 2, "post": 2, "none": 0}[norm]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"layers": 0}, "layers must be a whole number from 1 up"),
+        ({"width": 1.5}, "width must be a whole number"),
+        ({"reserved_tokens": -1}, "reserved_tokens must be a whole number from 0 up"),
+        ({"norm": "both"}, "one of pre_post, pre, post, none"),
+        ({"activation": "swish"}, "one of gelu, relu"),
+        ({"gated": 1}, "gated must be True or False"),
+    ],
+)
+def test_impossible_settings_are_refused(settings: dict[str, Any], words: str) -> None:
+    import jaxtyping
+
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        with pytest.raises(lw.InputError, match=words):
+            lw.ModelConfig(**settings)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bfloat16_is_close_to_float32(case: str) -> None:
+    model = solver(case)
+    batch = model.task.sample(3, length=3, count=3, seed=0)
+    exact = model(batch)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = model(batch)
+    half = solver(case).to(torch.bfloat16)(batch)
+    assert half.dtype == torch.bfloat16
+    for rough in (mixed, half):
+        assert float((rough.float() - exact).detach().norm() / exact.detach().norm()) < 0.1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_tiny_model_overfits_one_batch(case: str) -> None:
+    model = solver(case)
+    batch = model.task.sample(4, length=2, count=2, seed=3)
+    assert train(model, batch, steps=200, rate=0.01) < 0.05
+    assert model.exact_matches(batch).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", ["none", "learned", "rotary", "fire", "windowed hard"])
+def test_the_whole_model_can_be_compiled(case: str) -> None:
+    import jaxtyping
+
+    model = solver(case)
+    batch = model.task.sample(4, length=3, count=3, seed=0)
+    expected = model(batch)
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        compiled = torch.compile(model.transformer, backend="aot_eager", dynamic=True)
+        logits = compiled(model.numbers(batch.tokens), batch.position_ids, batch.boundaries)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", False)
+    assert torch.allclose(logits, expected, atol=1e-5)

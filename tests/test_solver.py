@@ -1,0 +1,168 @@
+"""Models as users hold them: scoring, looking inside, saving and loading."""
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from models import CASES, solver
+from safetensors.torch import load_file, save_file
+
+import lengthwise as lw
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_saved_model_comes_back_the_same(case: str, tmp_path: Path) -> None:
+    model = solver(case, reserved_tokens=1)
+    model.save_pretrained(tmp_path / "model")
+    for again in (lw.load(tmp_path / "model"), lw.Solver.from_pretrained(tmp_path / "model")):
+        assert again.task == model.task
+        assert again.vocabulary == model.vocabulary
+        assert again.transformer.config == model.transformer.config
+        assert again.transformer.encoding == model.transformer.encoding
+        page = model.task.write([57, 48, 96])
+        assert again.score(page.tokens, page.position_ids).equal(model.score(page.tokens, page.position_ids))
+    assert sorted(file.name for file in (tmp_path / "model").iterdir()) == [
+        *("README.md", "config.json", "model.safetensors"),
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_saving_over_an_older_model_and_from_a_compiled_one(tmp_path: Path) -> None:
+    solver("learned", seed=1).save_pretrained(tmp_path)
+    model = solver("learned", seed=2)
+    model.transformer.blocks[0] = torch.compile(model.transformer.blocks[0], backend="eager")  # type: ignore[assignment]
+    model.save_pretrained(tmp_path)
+    assert not any("_orig_mod" in name for name in load_file(tmp_path / "model.safetensors"))
+    page = model.task.write([57, 48])
+    loaded = lw.load(tmp_path).score(page.tokens, page.position_ids)
+    assert loaded.equal(solver("learned", seed=2).score(page.tokens, page.position_ids))
+
+
+def spoil_config(change: dict[str, Any] | None = None, drop: str | None = None, **parts: dict[str, Any]) -> Any:
+    def spoil(folder: Path) -> None:
+        config = json.loads((folder / "config.json").read_text())
+        config.update(change or {})
+        if drop:
+            del config[drop]
+        for part, values in parts.items():
+            config[part].update(values)
+        (folder / "config.json").write_text(json.dumps(config))
+
+    return spoil
+
+
+def spoil_weights(change: Any) -> Any:
+    def spoil(folder: Path) -> None:
+        weights = load_file(folder / "model.safetensors")
+        change(weights)
+        save_file(weights, folder / "model.safetensors")
+
+    return spoil
+
+
+def cut(folder: Path) -> None:
+    whole = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+        (lambda folder: (folder / "model.safetensors").unlink(), "no model.safetensors"),
+        (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "does not say its format"),
+        (lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe"), "not JSON"),
+        (cut, "cut short or not a safetensors file"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(b""), "cut short"),
+        (lambda folder: (folder / "model.safetensors").write_bytes(pickle.dumps({"a": 1})), "not a safetensors file"),
+        (spoil_config({"format": 2}), "install a newer lengthwise"),
+        (spoil_config({"extra": 1}), "unknown key 'extra'"),
+        (spoil_config(drop="task"), "lacks the key 'task'"),
+        (spoil_config({"task": "addition"}), "as objects"),
+        (spoil_config({"vocabulary": "abc"}), "list of tokens"),
+        (spoil_config(task={"name": "division"}), "unknown task 'division'"),
+        (spoil_config(encoding={"name": "magic"}), "unknown encoding 'magic'"),
+        (spoil_config(model={"depth": 3}), "unknown setting 'depth'"),
+        (spoil_config(model={"layers": 0}), "layers must be"),
+        (spoil_config(task={"scratchpad": False}), "levels"),
+        (spoil_config(model={"width": 64}), "has the shape"),
+        (spoil_config({"vocabulary": ["a", "b"]}), "shape"),
+        (spoil_weights(lambda weights: weights.pop("embedding")), "lacks the tensor 'embedding'"),
+        (spoil_weights(lambda weights: weights.update(extra=torch.zeros(1))), "'extra' that the model does not have"),
+        (spoil_weights(lambda weights: weights.update(embedding=torch.zeros(2, 2))), "has the shape \\(2, 2\\)"),
+    ],
+)
+def test_a_spoilt_folder_is_refused_in_a_sentence(spoil: Any, words: str, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    solver("learned").save_pretrained(folder)
+    spoil(folder)
+    for read in (lw.load, lw.Solver.from_pretrained):
+        with pytest.raises(lw.InputError, match=words) as error:
+            read(folder)
+        assert "\n" not in str(error.value)
+
+
+def test_a_setting_that_is_missing_is_not_guessed(tmp_path: Path) -> None:
+    solver("learned").save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["encoding"]["shared"]
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(lw.InputError, match="lacks the setting 'shared'"):
+        lw.load(tmp_path)
+
+
+def test_no_such_folder() -> None:
+    with pytest.raises(lw.InputError, match="no model folder"):
+        lw.load("no/such/folder")
+    with pytest.raises(lw.InputError, match="neither a folder nor a hub repository"):
+        lw.Solver.from_pretrained("no/such/folder", local_files_only=True)
+
+
+def test_score_takes_names_or_numbers() -> None:
+    model = solver("learned")
+    page = model.task.write([57, 48])
+    logits = model.score(page.tokens, page.position_ids)
+    assert logits.shape == (len(page.tokens), len(model.vocabulary))
+    numbers = [model.vocabulary.index(token) for token in page.tokens]
+    assert model.score(numbers, page.position_ids).equal(logits)
+    with pytest.raises(lw.InputError, match="'x' is not in the model's vocabulary"):
+        model.score(["x"], [[0], [0]])
+    with pytest.raises(lw.InputError, match="2 lists of 21 ids"):
+        model.score(page.tokens, page.position_ids[:1])
+
+
+def test_ids_beyond_the_models_are_refused() -> None:
+    model = solver("learned")
+    for request in (lambda: model.solve(["9" * 60, "1"]), lambda: model.attention(model.task.write(["9" * 60, "1"]))):
+        with pytest.raises(lw.InputError, match="largest column id is 40"):
+            request()
+    assert solver("windowed hard").solve(["9" * 60, "1"]).answer != ""
+
+
+def test_attention_has_the_pages_labels() -> None:
+    model = solver("windowed hard")
+    page = model.task.write([57, 48, 96])
+    attention = model.attention(page)
+    assert attention.weights.shape == (2, 2, 29, 29)
+    assert attention.labels[25] == "ones digit of partial sum 3"
+    assert attention.tokens == page.tokens
+    assert [state.shape for state in model.states(page)] == [(29, 32)] * 3
+    # The hard window: the ones digit of sum 3 sees columns within 1 and rows within 1 of its own, or uncoupled tokens.
+    seen = attention.weights[0, :, 25].amax(0) > 0
+    for place in range(29):
+        near = all(0 in (ids[25], ids[place]) or abs(ids[25] - ids[place]) <= 1 for ids in page.position_ids)
+        assert bool(seen[place]) == (near and place <= 25)
+
+
+def test_a_task_and_a_model_must_fit() -> None:
+    model = solver("learned")
+    with pytest.raises(lw.InputError, match="levels of ids"):
+        lw.Solver(model.transformer, lw.task("parity"), model.vocabulary)
+    with pytest.raises(lw.InputError, match="vocabulary lacks"):
+        lw.Solver(model.transformer, model.task, tuple("abcdefghijklmn"))
+    with pytest.raises(lw.InputError, match="14 rows"):
+        lw.Solver(model.transformer, model.task, tuple("abc"))
