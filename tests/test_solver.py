@@ -150,7 +150,12 @@ def test_attention_has_the_pages_labels() -> None:
     assert attention.weights.shape == (2, 2, 29, 29)
     assert attention.labels[25] == "ones digit of partial sum 3"
     assert attention.tokens == page.tokens
-    assert [state.shape for state in model.states(page)] == [(29, 32)] * 3
+    states = model.states(page)
+    assert states["blocks.1"].shape == states["embedding"].shape == (29, 32)
+    assert states["blocks.0.feedforward.into"].shape == (29, 48)
+    before = states["blocks.1"] - 0
+    assert torch.allclose(model.transformer.final_norm(before), states["final_norm"])
+    assert not model.transformer.blocks[0]._forward_hooks
     # The hard window: the ones digit of sum 3 sees columns within 1 and rows within 1 of its own, or uncoupled tokens.
     seen = attention.weights[0, :, 25].amax(0) > 0
     for place in range(29):

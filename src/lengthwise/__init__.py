@@ -1,9 +1,9 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
-from lengthwise import interop, tasks
+from lengthwise import interop, positions, tasks
 from lengthwise.errors import InputError
 from lengthwise.model import ModelConfig, Transformer
-from lengthwise.positions import Coupling
+from lengthwise.positions import Coupling, Encoding, encoding
 from lengthwise.solver import Solver, load
 from lengthwise.tasks import Batch, Page, Problems, Reading, Task, task
 
@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "Coupling",
+    "Encoding",
     "InputError",
     "ModelConfig",
     "Page",
@@ -20,8 +21,10 @@ __all__ = [
     "Solver",
     "Task",
     "Transformer",
+    "encoding",
     "interop",
     "load",
+    "positions",
     "task",
     "tasks",
 ]

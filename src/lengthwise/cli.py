@@ -21,7 +21,7 @@ from rich.table import Table
 from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
 
 import lengthwise as lw
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, instead
 from lengthwise.figures.page import draw_page, save_figure
 from lengthwise.figures.terminal import page_text
 from lengthwise.tasks import Task
@@ -64,9 +64,7 @@ def _dispatch(arguments: list[str]) -> None:
     elif arguments[0] in COMMANDS:
         COMMANDS[arguments[0]](arguments[1:])
     else:
-        close = difflib.get_close_matches(arguments[0], COMMANDS, n=1)
-        instead = f"did you mean {close[0]!r}?" if close else f"choose one of {', '.join(COMMANDS)}."
-        raise InputError(f"There is no command {arguments[0]!r}: {instead}")
+        raise InputError(f"There is no command {arguments[0]!r}: {instead(arguments[0], COMMANDS)}")
 
 
 def _parse(form: Any, command: str, arguments: list[str]) -> Any:
@@ -209,20 +207,26 @@ class _List:
 
 
 def list_all(arguments: list[str]) -> None:
-    """what there is: tasks with their coordinates"""
+    """what there is: tasks with their coordinates, position encodings"""
     options = _parse(_List, "list", arguments)
+    encodings = lw.positions.encodings()
     kinds = {name: kind() for name, kind in lw.tasks.kinds().items()}
     if options.json:
         tasks = {
             name: {"summary": task.summary, "example": task.example, "coordinates": task.coordinates}
             for name, task in kinds.items()
         }
-        print(json.dumps({"tasks": tasks}))
+        print(json.dumps({"tasks": tasks, "encodings": {name: kind.summary for name, kind in encodings.items()}}))
         return
     table = Table("task", "what it is", "example", "coordinates", title="Tasks", title_justify="left")
     for name, task in kinds.items():
         table.add_row(name, task.summary, task.written_example, ", ".join(task.coordinates))
-    _console().print(table)
+    console = _console()
+    console.print(table)
+    table = Table("encoding", "what it is", title="Position encodings", title_justify="left")
+    for name, encoding in encodings.items():
+        table.add_row(name, encoding.summary)
+    console.print(table)
 
 
 @dataclass(frozen=True)

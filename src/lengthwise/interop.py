@@ -17,7 +17,7 @@ from lengthwise import checkpoint
 from lengthwise.errors import InputError
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.transformer import Transformer
-from lengthwise.positions.encoding import Encoding
+from lengthwise.positions.base import Encoding
 from lengthwise.positions.fire import Fire
 from lengthwise.positions.learned import Learned
 from lengthwise.positions.none import NoPositions

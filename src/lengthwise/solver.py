@@ -3,7 +3,7 @@
 It can solve (write a response token by token), score a page, show its attention, and be saved to a folder.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,14 +15,27 @@ from torch import Tensor, nn
 
 from lengthwise import checkpoint
 from lengthwise.errors import InputError
+from lengthwise.files import write_whole
+from lengthwise.model.config import ModelConfig
 from lengthwise.model.decode import Decoded, decode
 from lengthwise.model.transformer import Transformer
+from lengthwise.positions.base import Encoding
 from lengthwise.tasks import Batch, Page, Reading, Task
 from lengthwise.tasks.page import EDGE
 from lengthwise.tasks.text import recognise
 
 ALIASES = {"[EOS]": EDGE}
 """What other vocabularies call our tokens."""
+CARD = """---
+library_name: lengthwise
+tags: [arithmetic, length-generalization]
+---
+A Transformer of {parameters:,} parameters for {task}, with `{encoding}` position encoding.
+
+    import lengthwise as lw
+    model = lw.load("this folder")
+"""
+"""The README of a saved model."""
 SPARE_TOKENS = 8
 """How many tokens more than the right response has a model may write before it is stopped."""
 
@@ -60,7 +73,7 @@ class Attention:
     tokens: list[str]
 
 
-class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["arithmetic", "length-generalization"]):
+class Solver(nn.Module, PyTorchModelHubMixin):
     """A Transformer and its task."""
 
     def __init__(self, transformer: Transformer, task: Task, vocabulary: tuple[str, ...] | None = None) -> None:
@@ -86,6 +99,18 @@ class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["
         self._to_model = torch.tensor([names.index(token) for token in task.vocabulary])
         back = [task.vocabulary.index(token) if token in task.vocabulary else len(task.vocabulary) for token in names]
         self._to_task = torch.tensor(back)
+
+    @classmethod
+    def new(cls, task: Task, encoding: Encoding, config: ModelConfig | None = None, *, seed: int = 0) -> "Solver":
+        """An untrained model for a task."""
+        transformer = Transformer(
+            config or ModelConfig(),
+            encoding,
+            vocabulary_size=len(task.vocabulary),
+            levels=len(task.levels),
+            seed=seed,
+        )
+        return cls(transformer, task)
 
     @property
     def device(self) -> torch.device:
@@ -218,11 +243,29 @@ class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["
         return Attention(weights=weights, labels=[cell.name for cell in page.cells], tokens=page.tokens)
 
     @torch.no_grad()
-    def states(self, page: Page) -> list[Float[Tensor, "tokens width"]]:
-        """The residual stream of a page: the embeddings, then what each block made of them."""
-        states: list[Tensor] = []
-        self._run(page, states=states)
-        return states
+    def states(self, page: Page) -> dict[str, Float[Tensor, "tokens _"]]:
+        """What every part of the model makes of a page, by the part's name.
+
+        `embedding` is what enters the first block, `blocks.0` what leaves it, `blocks.0.attention` what its attention
+        adds, `blocks.0.feedforward.into` the hidden layer before the nonlinearity, and so on.
+        """
+        residual: list[Tensor] = []
+        states: dict[str, Tensor] = {}
+
+        def keep(name: str) -> Callable[[nn.Module, object, Tensor], None]:
+            def hook(module: nn.Module, given: object, made: Tensor) -> None:
+                states[name] = made
+
+            return hook
+
+        parts = [(name, part) for name, part in self.transformer.named_modules() if name]
+        handles = [part.register_forward_hook(keep(name)) for name, part in parts]
+        try:
+            self._run(page, states=residual)
+        finally:
+            for handle in handles:
+                handle.remove()
+        return {"embedding": residual[0], **states}
 
     def _run(self, page: Page, **options: Any) -> None:
         tokens = torch.tensor([self.task.vocabulary.index(token) for token in page.tokens], device=self.device)
@@ -234,6 +277,9 @@ class Solver(nn.Module, PyTorchModelHubMixin, library_name="lengthwise", tags=["
 
     def _save_pretrained(self, save_directory: Path) -> None:
         checkpoint.write(save_directory, self.transformer, self.task, self.vocabulary)
+        parameters = sum(weight.numel() for weight in self.parameters())
+        card = CARD.format(task=self.task.name, encoding=self.transformer.encoding.name, parameters=parameters)
+        write_whole(save_directory / "README.md", card.encode())
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> "Solver":

@@ -39,14 +39,7 @@ def solver(case: str, *, seed: int = 0, task: str = "addition", **config: Any) -
     encoding, options = CASES[case]
     written = lw.task(task, **options)
     shape = {"layers": 2, "heads": 2, "width": 32, "head_dim": 8, "feedforward": 48, **config}
-    transformer = lw.Transformer(
-        lw.ModelConfig(**shape),
-        encoding,
-        vocabulary_size=len(written.vocabulary),
-        levels=len(written.levels),
-        seed=seed,
-    )
-    return lw.Solver(transformer, written).eval()
+    return lw.Solver.new(written, encoding, lw.ModelConfig(**shape), seed=seed).eval()
 
 
 def train(model: lw.Solver, batch: lw.Batch, steps: int, rate: float) -> float:

@@ -6,7 +6,7 @@ from models import CASES, solver, train
 
 import lengthwise as lw
 from lengthwise.model.attention import Context, Sequences, flash, padded
-from lengthwise.positions.encoding import Hooks, Place
+from lengthwise.positions.base import Hooks, Place
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: nothing to compare with the CPU")
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 import lengthwise as lw
 from lengthwise.model.attention import Context, Sequences, explicit, padded
-from lengthwise.positions.encoding import Place
+from lengthwise.positions.base import Place
 from lengthwise.positions.learned import Learned
 from lengthwise.positions.none import NoPositions
 

@@ -39,6 +39,17 @@ def test_all_are_found() -> None:
     assert list(encodings()) == ["alibi", "fire", "learned", "none", "rotary", "sinusoidal", "t5", "windowed"]
 
 
+def test_encodings_by_name() -> None:
+    assert lw.encoding("windowed", window=2) == Windowed(window=2)
+    for name, settings, words in (
+        ("window", {}, "did you mean 'windowed'"),
+        ("magic", {}, "choose one of alibi, fire"),
+        ("fire", {"nrom": "max"}, "did you mean 'norm'"),
+    ):
+        with pytest.raises(lw.InputError, match=words):
+            lw.encoding(name, **settings)
+
+
 def test_none_does_nothing() -> None:
     hooks = built(encodings()["none"](), TWO)
     vectors = torch.randn(6, 2, 12)

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention import varlen
 
-from lengthwise.positions.encoding import Hooks, Place
+from lengthwise.positions.base import Hooks, Place
 
 FLASH_HEAD_DIMS = range(8, 257, 8)
 

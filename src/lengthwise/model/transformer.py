@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from lengthwise.model.attention import Cache, Context, Sequences, attend
 from lengthwise.model.config import ModelConfig
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 from lengthwise.randomness import generator
 
 Tokens = Float[Tensor, "tokens width"]

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape, distances
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
 
 
 @dataclass(frozen=True, kw_only=True)

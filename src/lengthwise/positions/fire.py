@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape, distances
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
 
 HIDDEN = 32
 TINY = 1e-6

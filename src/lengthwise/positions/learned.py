@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lengthwise.positions.encoding import Encoding, Hooks, Shape
+from lengthwise.positions.base import Encoding, Hooks, Shape
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 from lengthwise.positions.sinusoidal import frequencies
 
 

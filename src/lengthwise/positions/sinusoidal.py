@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 
 
 def frequencies(dims: int, base: float) -> Float[Tensor, " half"]:

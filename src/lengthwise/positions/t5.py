@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape, distances
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
-from lengthwise.positions.encoding import Encoding, Hooks, Place, Shape, distances
+from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,12 @@
 """Tasks: problems, how they are written, and how position ids follow from that. One file a task."""
 
-import difflib
 import sys
-from collections.abc import Iterable
 from dataclasses import fields
 from functools import cache
 from typing import Any
 
 from lengthwise.discovery import discover
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, instead
 from lengthwise.tasks.base import Task
 from lengthwise.tasks.batch import Batch
 from lengthwise.tasks.page import Page
@@ -27,16 +25,11 @@ def kinds() -> dict[str, type[Task]]:
 def task(name: str, **options: Any) -> Task:
     """A task in a format: `task("addition", zero_padding=False)`. Options left out are the paper's."""
     if name not in kinds():
-        raise InputError(f"There is no task {name!r}{_instead(name, kinds())}")
+        raise InputError(f"There is no task {name!r}: {instead(name, kinds())}")
     kind = kinds()[name]
     known = [option.name for option in fields(kind)]
     for option in options:
         if option not in known:
-            raise InputError(f"{name} has no option {option!r}{_instead(option, known)}")
+            raise InputError(f"{name} has no option {option!r}: {instead(option, known)}")
     settings: dict[str, Any] = {o: tuple(value) if isinstance(value, list) else value for o, value in options.items()}
     return kind(**settings)
-
-
-def _instead(word: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(word), known, n=1)
-    return f": did you mean {close[0]!r}?" if close else f": choose one of {', '.join(known)}."

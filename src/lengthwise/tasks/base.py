@@ -208,9 +208,8 @@ class Task(ABC):
         The result depends on the seed (and the device) alone.
         """
         shift = not fixed if random_offsets is None else random_offsets
-        whole(length=length)
-        _require_size(self, length, count, shift)
         problems = self.sample_problems(samples, length=length, count=count, seed=seed, fixed=fixed, device=device)
+        _require_size(self, length, count, shift)
         return self.write_all(problems, offsets_seed=seed if shift else None)
 
     def sample_problems(
