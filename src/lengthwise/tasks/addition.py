@@ -25,10 +25,11 @@ from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.tasks import digits as arithmetic
-from lengthwise.tasks.base import DIGITS, MAX_DIGITS, Layout, Task, last_number
-from lengthwise.tasks.operands import number_digits, operand_list
-from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, symbol_block
+from lengthwise.tasks.base import MAX_DIGITS, Task
+from lengthwise.tasks.operands import DIGITS, number_digits, operand_list
+from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, Layout, symbol_block
 from lengthwise.tasks.problems import Problems, draw_numbers, uniform
+from lengthwise.tasks.reading import last_number
 
 PADDING_RULES = ("exact", "theory")
 

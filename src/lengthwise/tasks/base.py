@@ -4,12 +4,11 @@ A task is one file that says which operands it takes (`parse`, `draw`, and their
 and how far their coordinates reach (`lay_out`), and how an answer is read off a response (`answer`). The rest is here.
 """
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import ClassVar, Literal
 
 import torch
 from jaxtyping import Int32, Int64
@@ -19,8 +18,9 @@ from lengthwise.errors import InputError
 from lengthwise.positions.coupling import Coupling, Numbering
 from lengthwise.randomness import generator
 from lengthwise.tasks.batch import INDEX, Batch, join, pack
-from lengthwise.tasks.operands import is_whole, whole
-from lengthwise.tasks.page import EDGE, Block, Page, symbol_block
+from lengthwise.tasks.format import Format
+from lengthwise.tasks.operands import DIGITS, whole
+from lengthwise.tasks.page import EDGE, Layout, Page, symbol_block
 from lengthwise.tasks.problems import Problems, uniform
 from lengthwise.tasks.reading import Reading, first_mistake
 from lengthwise.tasks.runs import Runs, cells
@@ -31,92 +31,15 @@ MAX_DIGITS = 100_000
 """The longest number that is written down."""
 MAX_PAGE_CELLS = 20_000_000
 """The largest page that is worked out, in cells: digits and symbols, written or not."""
-MAX_ID = 2**30
-"""The largest id there can be: ids are 32-bit."""
 CHUNK_CELLS = {"cpu": 2**21, "cuda": 2**25}
 """About how many cells are worked out at a time: few enough for a CPU's cache, enough to fill a GPU."""
 
-DIGITS = tuple("0123456789")
-
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
-    """Many pages as blocks of lines, without the `$` at both ends."""
-
-    blocks: list[Block]
-    reach: dict[str, Int32[Tensor, " samples"]]
-    """The largest coordinate a page has room to need, by name: what decides how far its ids may be shifted."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task(ABC):
+class Task(Format):
     """A kind of problem in one of its written formats. Frozen: two equal tasks write equal pages."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    """What the task is, in a line."""
-    example: ClassVar[tuple[str, ...]]
-    """The operands of the paper's worked example."""
-
-    scratchpad: bool = True
-    """Write every intermediate result before the answer."""
-    zero_padding: bool = True
-    """Pad numbers with zeros to a length that follows from the query."""
-    reverse_query: bool = False
-    """Write the numbers of the query backwards."""
-    reverse_response: bool = True
-    """Write the numbers of the response backwards, units first."""
-    coupling: tuple[str, ...] | None = None
-    """Coordinates that become position ids, level 1 first; by default those of the paper for this format."""
-    max_ids: tuple[int, ...] | None = None
-    """The largest id of each level; by default the paper's when training offsets are drawn, and no limit otherwise.
-    The paper has none for `index`: without one, plain positions always count from 1."""
-    id_policy: Literal["shift", "random"] = "shift"
-    """How ids vary in training: counted from a random offset, or ascending random ids (randomised positions)."""
-
-    def __post_init__(self) -> None:
-        for option in fields(self):
-            if option.type in (bool, "bool") and not isinstance(getattr(self, option.name), bool):
-                raise InputError(f"{option.name} must be True or False, not {getattr(self, option.name)!r}.")
-        if self.id_policy not in ("shift", "random"):
-            raise InputError(f"id_policy must be 'shift' or 'random', not {self.id_policy!r}.")
-        self._keep_as_tuple("coupling", "coordinates such as ('column', 'row')")
-        self._keep_as_tuple("max_ids", "integers such as (40, 40)")
-        for level in self.levels:
-            if level not in self.coordinates:
-                raise InputError(
-                    f"{self.name} in this format has no coordinate {level!r}: "
-                    f"couple any of {', '.join(self.coordinates)}."
-                )
-        if not self.levels or len(set(self.levels)) < len(self.levels):
-            raise InputError(f"coupling must name each level once, not {self.levels!r}.")
-        if self.max_ids is not None and (
-            len(self.max_ids) != len(self.levels)
-            or not all(is_whole(max_id) and 1 <= max_id <= MAX_ID for max_id in self.max_ids)
-        ):
-            raise InputError(
-                f"max_ids must give one positive integer for each level ({', '.join(self.levels)}), "
-                f"not {self.max_ids!r}."
-            )
-
-    def _keep_as_tuple(self, option: str, what: str) -> None:
-        value = getattr(self, option)
-        if value is not None and not isinstance(value, (tuple, list)):
-            raise InputError(f"{option} must be a tuple of {what}, not {value!r}.")
-        if isinstance(value, list):
-            object.__setattr__(self, option, tuple(value))
-
     # What a task defines.
-
-    @property
-    @abstractmethod
-    def vocabulary(self) -> tuple[str, ...]:
-        """All tokens; a digit is its own number, `$` comes last."""
-
-    @property
-    @abstractmethod
-    def paper_max_ids(self) -> Mapping[str, int]:
-        """The coordinates the paper couples in this format, level 1 first, with its largest id of each."""
 
     @abstractmethod
     def parse(self, operands: Sequence[int | str]) -> Problems:
@@ -154,16 +77,6 @@ class Task(ABC):
         return Problems.of([[[highest] * size for size in self.sizes(length, count)]])
 
     @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Every coordinate that can be coupled in this format."""
-        return (*self.paper_max_ids, INDEX)
-
-    @property
-    def levels(self) -> tuple[str, ...]:
-        """The coordinates that become position ids."""
-        return tuple(self.paper_max_ids) if self.coupling is None else self.coupling
-
-    @property
     def written_example(self) -> str:
         """The example as one types it."""
         return typed(self.name, self.example)
@@ -173,8 +86,8 @@ class Task(ABC):
         problems = self.parse(operands)
         self._require_page(*self.extent(problems))
         layout = self._with_edges(self.lay_out(problems))
-        starts = self._given_offsets(offsets)
-        self._coupling(training=False).require_room(self._reach(layout) + starts - 1, "This page")
+        starts = torch.tensor(self.checked_offsets(offsets), dtype=torch.int32)[:, None]
+        self.coupling_for(training=False).require_room(self._reach(layout) + starts - 1, "This page")
         batch = self._pack(layout, problems, Numbering(offsets=starts))
         tokens = batch.text(0)
         targets = batch.targets.tolist()
@@ -231,7 +144,7 @@ class Task(ABC):
 
     def write_prompts(self, problems: Problems, numbering: Numbering | None = None) -> Batch:
         """What a model is given of each page: everything up to the `=`, ids counted from 1 or as given."""
-        layout = self._lay_out_within(self._coupling(training=False), problems)
+        layout = self._lay_out_within(self.coupling_for(training=False), problems)
         given = [block for block in layout.blocks if not block.target]
         return self._pack(Layout(blocks=given, reach=layout.reach), problems, numbering or self._from_one(problems))
 
@@ -242,7 +155,7 @@ class Task(ABC):
         draws: Tensor | None = None
         if source is not None and self.id_policy == "shift":
             draws = uniform(0, 2**62, (len(self.levels), samples), source, torch.int64)
-        elif source is not None and None in self._coupling(training=True).max_ids:
+        elif source is not None and None in self.coupling_for(training=True).max_ids:
             raise InputError(
                 f"random ids are drawn up to a maximum: give max_ids, one for each level ({', '.join(self.levels)})."
             )
@@ -307,22 +220,6 @@ class Task(ABC):
         number = int(token)
         return self.vocabulary[number] if 0 <= number < len(self.vocabulary) else str(number)
 
-    def _coupling(self, *, training: bool) -> Coupling:
-        if self.max_ids is not None:
-            return Coupling(levels=self.levels, max_ids=self.max_ids)
-        maxima = tuple(self.paper_max_ids.get(level) if training else None for level in self.levels)
-        return Coupling(levels=self.levels, max_ids=maxima)
-
-    def _given_offsets(self, offsets: Sequence[int] | None) -> Int32[Tensor, "levels 1"]:
-        if offsets is not None and not isinstance(offsets, (tuple, list)):
-            raise InputError(f"offsets must be a list of integers, one for each level, not {offsets!r}.")
-        chosen = [1] * len(self.levels) if offsets is None else list(offsets)
-        if len(chosen) != len(self.levels) or not all(is_whole(offset) and 1 <= offset <= MAX_ID for offset in chosen):
-            raise InputError(
-                f"offsets must give one positive integer for each level ({', '.join(self.levels)}), not {offsets!r}."
-            )
-        return torch.tensor(chosen, dtype=torch.int32)[:, None]
-
     def _with_edges(self, layout: Layout) -> Layout:
         samples, device = layout.blocks[0].counts.shape[0], layout.blocks[0].counts.device
         begin = symbol_block(EDGE, samples, device=device, target=False)
@@ -338,7 +235,7 @@ class Task(ABC):
     def _write_chunk(
         self, problems: Problems, source: torch.Generator | None, draws: Int64[Tensor, "levels samples"] | None
     ) -> Batch:
-        coupling, numbering = self._coupling(training=source is not None), self._from_one(problems)
+        coupling, numbering = self.coupling_for(training=source is not None), self._from_one(problems)
         layout = self._lay_out_within(coupling, problems)
         if source is not None:
             reach = self._reach(layout)
@@ -375,26 +272,7 @@ class Task(ABC):
 def _require_size(task: Task, length: int, count: int | None, random_offsets: bool) -> None:
     """Refuse a size the task does not have, or whose largest page is too long or needs larger ids than there are."""
     task._require_page(length, count)
-    coupling = task._coupling(training=random_offsets)
+    coupling = task.coupling_for(training=random_offsets)
     if any(max_id is not None for max_id in coupling.max_ids):
         largest = task.lay_out(task.largest(length, count))
         coupling.require_room(task._reach(task._with_edges(largest)), f"{task.name} of this size")
-
-
-def last_number(response: Sequence[str], *, units_first: bool) -> str | None:
-    """The number on the last line of a response that ends properly, without leading zeros.
-
-    >>> last_number(list("000>750>501>102$"), units_first=True)
-    '201'
-    """
-    if not response or response[-1] != EDGE:
-        return None
-    digits: list[str] = []
-    for token in reversed(response[:-1]):
-        if token not in DIGITS:
-            break
-        digits.append(token)
-    if not digits:
-        return None
-    number = "".join(digits if units_first else digits[::-1])
-    return number.lstrip("0") or "0"

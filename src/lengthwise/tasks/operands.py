@@ -6,6 +6,7 @@ from numbers import Integral
 
 from lengthwise.errors import InputError
 
+DIGITS = tuple("0123456789")
 LONGEST_SHOWN = 20
 BITS_PER_DIGIT = 3.3219281
 

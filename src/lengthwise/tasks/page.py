@@ -122,6 +122,15 @@ def symbol_block(
 
 
 @dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Many pages as blocks of lines, without the `$` at both ends."""
+
+    blocks: list[Block]
+    reach: dict[str, Int32[Tensor, " samples"]]
+    """The largest coordinate a page has room to need, by name: what decides how far its ids may be shifted."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cell:
     """Where a token of a page stands."""
 

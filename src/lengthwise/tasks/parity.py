@@ -21,9 +21,9 @@ from jaxtyping import UInt8
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.tasks.base import MAX_DIGITS, Layout, Task
+from lengthwise.tasks.base import MAX_DIGITS, Task
 from lengthwise.tasks.operands import bits, operand_list
-from lengthwise.tasks.page import EDGE, Along, Block, symbol_block
+from lengthwise.tasks.page import EDGE, Along, Block, Layout, symbol_block
 from lengthwise.tasks.problems import Problems, uniform, within
 
 

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lengthwise.tasks.digits import incoming_carries
-from lengthwise.tasks.page import Block, Cell, Page
+from lengthwise.tasks.operands import DIGITS
+from lengthwise.tasks.page import EDGE, Block, Cell, Page
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,3 +63,22 @@ def _carried_into(blocks: Sequence[Block], cell: Cell) -> bool | None:
         return None
     carries = incoming_carries(block.columns()[0, cell.line - block.numbered_from])
     return bool(carries[cell.digit] > 0)
+
+
+def last_number(response: Sequence[str], *, units_first: bool) -> str | None:
+    """The number on the last line of a response that ends properly, without leading zeros.
+
+    >>> last_number(list("000>750>501>102$"), units_first=True)
+    '201'
+    """
+    if not response or response[-1] != EDGE:
+        return None
+    digits: list[str] = []
+    for token in reversed(response[:-1]):
+        if token not in DIGITS:
+            break
+        digits.append(token)
+    if not digits:
+        return None
+    number = "".join(digits if units_first else digits[::-1])
+    return number.lstrip("0") or "0"
