@@ -19,10 +19,10 @@ def test_flash_and_padded_attention_agree_in_values_and_gradients(head_dim: int)
     results = []
     for dtype, way in ((torch.float64, "padded"), (torch.bfloat16, "padded"), (torch.bfloat16, "flash")):
         query, key, value = (part.to("cuda", dtype).requires_grad_() for part in tensors)
-        sequences = Sequences.of(boundaries.cuda(), 400)
+        sequences = Sequences(boundaries.cuda(), 400)
         place = Place(torch.zeros(1, 400, dtype=torch.int64, device="cuda"), sequences.index)
         context = Context(Hooks(), sequences, place, head_dim**-0.5)
-        mixed = flash(query, key, value, context) if way == "flash" else padded(query, key, value, context, 0)
+        mixed = flash(query, key, value, context) if way == "flash" else padded(query, key, value, context, None)
         torch.autograd.backward((mixed * torch.linspace(0, 1, 400, device="cuda")[:, None, None]).sum())
         grads = [part.grad for part in (query, key, value)]
         results.append([mixed.detach().double(), *(grad.double() for grad in grads if grad is not None)])

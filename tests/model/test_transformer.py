@@ -115,7 +115,7 @@ def test_padded_and_explicit_attention_agree_with_a_loop(case: str) -> None:
     boundaries = torch.tensor([0, 5, 6, 13])
     levels = model.shape.levels
     ids = torch.randint(0, 4, (levels, 13), generator=torch.Generator().manual_seed(0))
-    sequences = Sequences.of(boundaries, 13)
+    sequences = Sequences(boundaries, 13)
     context = Context(model.hooks, sequences, Place(ids, sequences.index), 0.7)
     query, key, value = torch.randn(3, 13, 2, 8, generator=torch.Generator().manual_seed(1))
     expected = torch.zeros(13, 2, 8)
@@ -130,8 +130,36 @@ def test_padded_and_explicit_attention_agree_with_a_loop(case: str) -> None:
             if bias is not None:
                 scores = scores + bias[:, 0]
             expected[i] = torch.einsum("hj,jhd->hd", scores.softmax(-1), value[first : i + 1])
-    assert torch.allclose(padded(query, key, value, context, 1), expected, atol=1e-5)
+    layer = 1 if model.hooks.has_bias else None
+    assert torch.allclose(padded(query, key, value, context, layer), expected, atol=1e-5)
     assert torch.allclose(explicit(query, key, value, context, 1)[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", ["windowed hard", "windowed soft", "windowed soft sharpened"])
+def test_with_and_without_factors_in_values_and_gradients(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    results = []
+    for rank in (128, 0):
+        monkeypatch.setattr("lengthwise.positions.windowed.MAX_RANK", rank)
+        model = solver(case)
+        batch = model.task.sample(5, length=6, count=4, seed=1)
+        logits = model(batch)
+        torch.autograd.backward(logits.square().mean())
+        results.append([logits.detach(), *(weight.grad for weight in model.parameters() if weight.grad is not None)])
+    for with_factors, without in zip(*results, strict=True):
+        assert torch.allclose(with_factors, without, atol=1e-5)
+
+
+def test_a_sequence_in_any_company() -> None:
+    """Sequences are grouped by length: one of length 1, two alike, one far longer."""
+    model = solver("learned plain")
+    sizes = [1, 40, 3, 40, 160, 2]
+    boundaries = torch.tensor([0, *torch.tensor(sizes).cumsum(0).tolist()])
+    tokens = torch.randint(0, 10, (sum(sizes),), generator=torch.Generator().manual_seed(0))
+    ids = torch.cat([torch.arange(size) for size in sizes])[None]
+    together = model.transformer(tokens, ids, boundaries)
+    for first, last in zip(boundaries[:-1].tolist(), boundaries[1:].tolist(), strict=True):
+        alone = model.transformer(tokens[first:last], ids[:, first:last], torch.tensor([0, last - first]))
+        assert torch.allclose(together[first:last], alone, atol=1e-5)
 
 
 def test_logits_only_where_they_are_wanted() -> None:

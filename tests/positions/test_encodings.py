@@ -182,6 +182,21 @@ def test_windowed(hard: bool, window: int) -> None:
                 assert torch.allclose(bias[:, i, j], expected)
 
 
+@pytest.mark.parametrize("hard", [True, False])
+def test_the_window_as_an_inner_product(hard: bool) -> None:
+    hooks = built(Windowed(window=1, hard=hard), TWO)
+    for layer in range(3):
+        factors, bias = hooks.factors(layer, COUPLED), hooks.bias(layer, COUPLED, COUPLED)
+        assert factors is not None
+        assert bias is not None
+        product = torch.einsum("ihr,jr->hij", *factors)
+        seen = bias.isfinite()
+        assert torch.allclose(product[seen], bias[seen], atol=1e-5)
+        assert (product[~seen] < -5000).all()
+        assert bool((~seen).any()) == hard
+    assert hooks.factors(0, place([[0, 200], [0, 1]])) is None  # too many ids: attention falls back on the bias
+
+
 def test_the_soft_window_sharpens_beyond_its_training_length() -> None:
     hooks = built(Windowed(hard=False, train_length=4), TWO)
     focus = hooks.focus(COUPLED)

@@ -9,7 +9,10 @@ Only here does the model know that its tokens form sequences. Padding stands at 
 causal, so no token ever sees it.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -19,44 +22,98 @@ from torch.nn.attention import varlen
 
 from lengthwise.positions.base import Hooks, Place
 
-FLASH_HEAD_DIMS = range(8, 257, 8)
+MAX_FLASH_DIM = 256
 
 
-@dataclass(frozen=True)
+class _Move(torch.autograd.Function):
+    """Rows taken by index, where the way back is known: both directions are plain gathers, which CPUs are fast at."""
+
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, there: Tensor, back: Tensor, real: Tensor | None) -> Tensor:
+        ctx.save_for_backward(back, real)
+        return rows.index_select(0, there)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        back, real = ctx.saved_tensors
+        gradient = gradients[0].index_select(0, back)
+        return gradient if real is None else gradient * real[:, None, None], None, None, None
+
+
+class Arrangement:
+    """Sequences laid side by side, in groups, each padded to its longest; padding is any token, and never seen."""
+
+    def __init__(
+        self, boundaries: Int[Tensor, " sequences_and_one"], tokens: int, groups: list[tuple[list[int], int]]
+    ) -> None:
+        self.shapes = [(len(rows), longest) for rows, longest in groups]
+        self._areas = [sequences * longest for sequences, longest in self.shapes]
+        device = boundaries.device
+        slots, real = [], []
+        for rows, longest in groups:
+            chosen = torch.tensor(rows, device=device)
+            slot = boundaries[chosen, None] + torch.arange(longest, device=device)
+            slots.append(slot.clamp(max=tokens - 1).flatten())
+            real.append((slot < boundaries[chosen + 1, None]).flatten())
+        self.slots, self.real = torch.cat(slots), torch.cat(real)  # which token stands where; and whether it belongs
+        there = self.real.nonzero()[:, 0]
+        self.spots = torch.empty(tokens, dtype=torch.int64, device=device).index_put((self.slots[there],), there)
+
+    def pad(self, packed: Float[Tensor, "tokens heads dim"]) -> list[Float[Tensor, "sequences heads longest dim"]]:
+        """Every group, side by side."""
+        rows: Tensor = _Move.apply(packed, self.slots, self.spots, None)  # type: ignore[no-untyped-call]
+        parts = torch.split(rows, self._areas)
+        return [
+            part.view(*shape, *part.shape[1:]).transpose(1, 2) for part, shape in zip(parts, self.shapes, strict=True)
+        ]
+
+    def unpad(self, padded: Sequence[Float[Tensor, "_ heads _ dim"]]) -> Float[Tensor, "tokens heads dim"]:
+        """Packed tokens again."""
+        rows: Tensor = torch.cat([part.transpose(1, 2).flatten(0, 1) for part in padded])
+        moved: Tensor = _Move.apply(rows, self.spots, self.slots, self.real)  # type: ignore[no-untyped-call]
+        return moved
+
+    def places(self, place: Place) -> list[Place]:
+        """The places of the tokens of every group, side by side."""
+        parts = torch.split(place.ids[:, self.slots], self._areas, dim=1)
+        return [
+            Place(ids.view(-1, *shape), torch.arange(shape[1], device=ids.device).expand(shape))
+            for ids, shape in zip(parts, self.shapes, strict=True)
+        ]
+
+
 class Sequences:
     """Which tokens of a packed batch form a sequence."""
 
-    boundaries: Int[Tensor, " sequences_and_one"]
-    longest: int
-    slots: Int[Tensor, "sequences longest"]
-    """Which token stands where when sequences lie side by side; beyond a sequence's end, any token."""
-    spots: Int[Tensor, " tokens"]
-    """Where each token went, counted through `slots` row by row."""
-    index: Int[Tensor, " tokens"]
-    """How many tokens of its sequence come before each."""
-
-    @staticmethod
-    def of(boundaries: Int[Tensor, " sequences_and_one"], tokens: int) -> "Sequences":
+    def __init__(self, boundaries: Int[Tensor, " sequences_and_one"], tokens: int) -> None:
+        self.boundaries = boundaries
+        self._tokens = tokens
         sizes = boundaries.diff()
-        longest = int(sizes.max())
-        steps = torch.arange(longest, device=boundaries.device)
         row = torch.repeat_interleave(torch.arange(len(sizes), device=boundaries.device), sizes, output_size=tokens)
-        index = torch.arange(tokens, device=boundaries.device) - boundaries[:-1][row]
-        return Sequences(
-            boundaries=boundaries,
-            longest=longest,
-            slots=(boundaries[:-1, None] + steps).clamp(max=tokens - 1),
-            spots=row * longest + index,
-            index=index,
-        )
+        self.index = torch.arange(tokens, device=boundaries.device) - boundaries[:-1][row]
 
-    def pad(self, packed: Float[Tensor, "tokens heads head_dim"]) -> Float[Tensor, "sequences heads longest head_dim"]:
-        return packed[self.slots].transpose(1, 2)
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many tokens each sequence has."""
+        sizes: list[int] = self.boundaries.diff().tolist()
+        return sizes
 
-    def unpad(
-        self, padded: Float[Tensor, "sequences heads longest head_dim"]
-    ) -> Float[Tensor, "tokens heads head_dim"]:
-        return padded.transpose(1, 2).flatten(0, 1)[self.spots]
+    @cached_property
+    def together(self) -> Arrangement:
+        """All sequences side by side, in order, in one group."""
+        return Arrangement(self.boundaries, self._tokens, [(list(range(len(self.sizes))), max(self.sizes))])
+
+    @cached_property
+    def apart(self) -> Arrangement:
+        """Groups of sequences of about the same length, so that little is padding."""
+        order = sorted(range(len(self.sizes)), key=self.sizes.__getitem__)
+        groups, first = [], 0
+        for place in range(1, len(order) + 1):
+            # Attention costs the square of the padded length: a group ends where its shortest would cost double.
+            if place == len(order) or self.sizes[order[place]] > 2**0.5 * self.sizes[order[first]]:
+                groups.append((order[first:place], self.sizes[order[place - 1]]))
+                first = place
+        return Arrangement(self.boundaries, self._tokens, groups)
 
 
 @dataclass
@@ -71,27 +128,17 @@ class Context:
     """Attention weights of every layer, collected here if asked for."""
     cache: "Cache | None" = None
     """Where keys and values are left for decoding, if asked for."""
-    _padded_place: Place | None = field(default=None, init=False)
 
-    @property
-    def padded_place(self) -> Place:
-        """The places of tokens side by side."""
-        if self._padded_place is None:
-            slots = self.sequences.slots
-            steps = torch.arange(self.sequences.longest, device=slots.device)
-            self._padded_place = Place(self.place.ids[:, slots], steps.expand(slots.shape))
-        return self._padded_place
-
-    def bias(self, layer: int) -> Float[Tensor, "sequences heads longest longest"] | None:
-        """The encoding's bias with the causal mask, or None where there is no bias."""
+    def bias(self, layer: int, place: Place) -> Float[Tensor, "sequences heads longest longest"] | None:
+        """The encoding's bias between tokens side by side, with the causal mask; None where there is no bias."""
         if not self.hooks.has_bias:
             return None
-        bias = self.hooks.bias(layer, self.padded_place, self.padded_place)
+        bias = self.hooks.bias(layer, place, place)
         assert bias is not None
-        focus = self.hooks.focus(self.padded_place)
+        focus = self.hooks.focus(place)
         if focus is not None:
             bias = bias * focus[:, None, :, None]
-        return bias.masked_fill(~causal(self.sequences.longest, bias.device), -torch.inf)
+        return bias.masked_fill(~causal(bias.shape[-1], bias.device), -torch.inf)
 
 
 def causal(length: int, device: torch.device) -> Bool[Tensor, "length length"]:
@@ -104,59 +151,84 @@ Packed = Float[Tensor, "tokens heads head_dim"]
 
 def attend(query: Packed, key: Packed, value: Packed, context: Context, layer: int) -> Packed:
     """Mix the values of each sequence, by the one of the ways that fits."""
-    query, key = context.hooks.rotate(query, context.place), context.hooks.rotate(key, context.place)
-    focus = context.hooks.focus(context.place)
-    if focus is not None:
-        query = query * focus[:, None, None].to(query.dtype)
+    hooks, place = context.hooks, context.place
+    query, key = hooks.rotate(query, place), hooks.rotate(key, place)
     if context.cache is not None:
         context.cache.fill(layer, key, value, context.sequences)
+    focus = hooks.focus(place)
+    if focus is not None:
+        query = query * focus[:, None, None].to(query.dtype)
     if context.captured is not None:
         mixed, weights = explicit(query, key, value, context, layer)
         context.captured.append(weights)
         return mixed
+    factors = hooks.factors(layer, place)
+    if factors is not None:
+        of_query, of_key = (factor.to(query.dtype) for factor in factors)
+        if focus is not None:
+            of_query = of_query * focus[:, None, None].to(query.dtype)
+        return _without_bias(
+            torch.cat([query, of_query / context.scale], dim=2),
+            torch.cat([key, of_key[:, None].expand(-1, key.shape[1], -1)], dim=2),
+            functional.pad(value, (0, of_key.shape[1])),  # the kernels want values as wide as keys
+            context,
+        )[..., : value.shape[2]]
+    return padded(query, key, value, context, layer) if hooks.has_bias else _without_bias(query, key, value, context)
+
+
+def _without_bias(query: Packed, key: Packed, value: Packed, context: Context) -> Packed:
     half = query.dtype in (torch.float16, torch.bfloat16)
-    if query.is_cuda and half and not context.hooks.has_bias and query.shape[2] in FLASH_HEAD_DIMS:
+    if query.is_cuda and half and query.shape[2] <= MAX_FLASH_DIM:
         return flash(query, key, value, context)
-    return padded(query, key, value, context, layer)
+    return padded(query, key, value, context, None)
 
 
 def flash(query: Packed, key: Packed, value: Packed, context: Context) -> Packed:
     """Variable-length flash attention on the packed tokens themselves."""
-    boundaries, longest = context.sequences.boundaries.to(torch.int32), context.sequences.longest
+    dim = query.shape[2]
+    query, key, value = (functional.pad(part, (0, -dim % 8)) for part in (query, key, value))
+    boundaries, longest = context.sequences.boundaries.to(torch.int32), max(context.sequences.sizes)
     mixed = varlen.varlen_attn(
         query, key, value, boundaries, boundaries, longest, longest, scale=context.scale, window_size=(-1, 0)
     )
     assert isinstance(mixed, Tensor)
-    return mixed
+    return mixed[..., :dim]
 
 
-def padded(query: Packed, key: Packed, value: Packed, context: Context, layer: int) -> Packed:
-    """Sequences side by side."""
-    sequences, bias = context.sequences, context.bias(layer)
-    mixed = functional.scaled_dot_product_attention(
-        sequences.pad(query),
-        sequences.pad(key),
-        sequences.pad(value),
-        attn_mask=None if bias is None else bias.to(query.dtype),
-        is_causal=bias is None,
-        scale=context.scale,
-    )
-    return sequences.unpad(mixed)
+def padded(query: Packed, key: Packed, value: Packed, context: Context, layer: int | None) -> Packed:
+    """Sequences side by side; with the encoding's bias in that layer, if one is given."""
+    arranged = context.sequences.apart
+    biases: list[Tensor | None] = [None] * len(arranged.shapes)
+    if layer is not None:
+        biases = [context.bias(layer, place) for place in arranged.places(context.place)]
+    mixed = [
+        functional.scaled_dot_product_attention(
+            wide_query,
+            wide_key,
+            wide_value,
+            attn_mask=None if bias is None else bias.to(query.dtype),
+            is_causal=bias is None,
+            scale=context.scale,
+        )
+        for wide_query, wide_key, wide_value, bias in zip(
+            arranged.pad(query), arranged.pad(key), arranged.pad(value), biases, strict=True
+        )
+    ]
+    return arranged.unpad(mixed)
 
 
 def explicit(
     query: Packed, key: Packed, value: Packed, context: Context, layer: int
 ) -> tuple[Packed, Float[Tensor, "sequences heads longest longest"]]:
     """The textbook formula, with the weights."""
-    sequences, bias = context.sequences, context.bias(layer)
-    padded_query, padded_key, padded_value = (sequences.pad(vectors) for vectors in (query, key, value))
-    scores = (padded_query @ padded_key.mT).float() * context.scale
-    if bias is None:
-        scores = scores.masked_fill(~causal(sequences.longest, scores.device), -torch.inf)
-    else:
-        scores = scores + bias
+    arranged = context.sequences.together
+    (wide_query,), (wide_key,), (wide_value,) = (arranged.pad(part) for part in (query, key, value))
+    scores = (wide_query @ wide_key.mT).float() * context.scale
+    bias = context.bias(layer, arranged.places(context.place)[0])
+    hidden = ~causal(scores.shape[-1], scores.device)
+    scores = scores.masked_fill(hidden, -torch.inf) if bias is None else scores + bias
     weights = scores.softmax(-1)
-    return sequences.unpad(weights.to(padded_value.dtype) @ padded_value), weights
+    return arranged.unpad([weights.to(value.dtype) @ wide_value]), weights
 
 
 class Cache:
@@ -171,16 +243,15 @@ class Cache:
 
     def begin(self, context: Context) -> None:
         """Take note of the prompts' places."""
-        sequences = context.sequences
-        self.lengths = sequences.boundaries.diff()
-        ids = context.place.ids
-        self.ids = ids.new_zeros(ids.shape[0], len(self.lengths), self._room)
-        self.ids[:, :, : sequences.longest] = ids[:, sequences.slots]
+        (place,) = context.sequences.together.places(context.place)
+        self.lengths = context.sequences.boundaries.diff()
+        self.ids = place.ids.new_zeros(place.ids.shape[0], len(self.lengths), self._room)
+        self.ids[:, :, : place.ids.shape[2]] = place.ids
 
     def fill(self, layer: int, key: Packed, value: Packed, sequences: Sequences) -> None:
         """Take the keys and values of the prompts."""
         for store, packed in ((self.keys, key), (self.values, value)):
-            side_by_side = sequences.pad(packed)
+            (side_by_side,) = sequences.together.pad(packed)
             count, heads, longest, head_dim = side_by_side.shape
             store[layer] = packed.new_zeros(count, heads, self._room, head_dim)
             store[layer][:, :, :longest] = side_by_side

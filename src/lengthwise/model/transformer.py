@@ -163,7 +163,7 @@ class Transformer(nn.Module):
         `captured` collects every layer's attention weights, `states` the residual stream before the first block and
         after each; both are slower. `cache` keeps keys and values for `step`.
         """
-        sequences = Sequences.of(boundaries, tokens.shape[0])
+        sequences = Sequences(boundaries, tokens.shape[0])
         place = Place(position_ids, sequences.index)
         context = Context(self.hooks, sequences, place, self.score_scale, captured, cache)
         if cache is not None:

@@ -58,6 +58,15 @@ class Hooks(nn.Module):
         """What is added to the scores in one layer, for places of shape `*batch queries` and `*batch keys`."""
         return None
 
+    def factors(
+        self, layer: int, place: Place
+    ) -> tuple[Float[Tensor, "tokens heads rank"], Float[Tensor, "tokens rank"]] | None:
+        """The same bias as an inner product of a vector of the query and one of the key, where that is of low rank.
+
+        Attention without a bias is much faster, so an encoding that can should offer this beside `bias`.
+        """
+        return None
+
     def focus(self, query: Place) -> Float[Tensor, "*shape"] | None:
         """What all scores of a query are multiplied by, bias included."""
         return None

@@ -17,11 +17,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
+
+MAX_RANK = 128
+"""Up to how many ids, of all levels together, the bias is computed as an inner product."""
+INVISIBLE = -1e4
+"""A score that leaves no weight: its exponential is zero in any precision."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,20 +69,39 @@ class WindowBias(Hooks):
         learned = self.near + (0 if settings.hard else 1) + 3
         self.numbers = nn.Parameter(torch.empty(shape.layers, shape.levels, learned, shape.heads))
 
+    def factors(
+        self, layer: int, place: Place
+    ) -> tuple[Float[Tensor, "tokens heads rank"], Float[Tensor, "tokens rank"]] | None:
+        """A key is the one-hot of its id, a query the row of biases that its id has for every other id."""
+        highest = place.ids.amax(1).tolist()
+        if sum(highest) + len(highest) > MAX_RANK:
+            return None
+        of_query, of_key = [], []
+        for ids, largest, table in zip(place.ids, highest, self.tables(layer), strict=True):
+            every = torch.arange(largest + 1, device=ids.device)[None]
+            kinds = self.kinds(Place(every, every[0]), Place(every, every[0]))[0]
+            rows = nn.functional.embedding(kinds, table.clamp(min=INVISIBLE))  # −∞ times 0 would be no number
+            of_query.append(rows.mT.index_select(0, ids))
+            of_key.append(nn.functional.one_hot(ids.long(), largest + 1))
+        return torch.cat(of_query, dim=2), torch.cat(of_key, dim=1).to(self.numbers.dtype)
+
     def bias(self, layer: int, query: Place, key: Place) -> Float[Tensor, "*batch heads queries keys"]:
+        total: Tensor | None = None
+        for level, table in zip(self.kinds(query, key), self.tables(layer), strict=True):
+            part = nn.functional.embedding(level, table)
+            total = part if total is None else total + part
+        assert total is not None
+        return total.movedim(-1, -3)
+
+    def kinds(self, query: Place, key: Place) -> Int[Tensor, "levels *batch queries keys"]:
+        """Which number of the table each pair of ids has."""
         near, window = self.near, self.settings.window
         difference = distances(query, key)
         null_query, null_key = (query.ids == 0)[..., :, None], (key.ids == 0)[..., None, :]
         kind = torch.where(difference.abs() <= window, difference + window, near)
         kind = torch.where(null_query & ~null_key, near + 1, kind)
         kind = torch.where(~null_query & null_key, near + 2, kind)
-        kind = torch.where(null_query & null_key, near + 3, kind)
-        total: Tensor | None = None
-        for level, table in zip(kind, self.tables(layer), strict=True):
-            part = nn.functional.embedding(level, table)
-            total = part if total is None else total + part
-        assert total is not None
-        return total.movedim(-1, -3)
+        return torch.where(null_query & null_key, near + 3, kind)
 
     def tables(self, layer: int) -> Float[Tensor, "levels kinds heads"]:
         """The numbers of a layer, with −∞ for far keys where the window is hard."""
