@@ -88,6 +88,14 @@ def test_code_in_a_checkpoint_is_never_run(tmp_path: Path, monkeypatch: pytest.M
         ({"task_config": "sorting"}, "must name its task"),
         ({"model": {**CONFIG["model"], "position_encoding_type": "magic"}}, "'magic'"),
         ({"model": {**CONFIG["model"], "d_model": 64}}, "has the shape"),
+        ({"model": {**CONFIG["model"], "d_model": None}}, "lacks 'd_model'"),
+        ({"model": {**CONFIG["model"], "n_positions": None}}, "lacks 'n_positions'"),
+        ({"model": {**CONFIG["model"], "feed_forward_proj": "gated-silu"}}, "'gated-silu'"),
+        ({"vocab": {**CONFIG["vocab"], "[EOS]": 50}}, "without a gap"),
+        ({"vocab": ["a", "b"]}, "without a gap"),
+        ({"fixture": "madd_foo_scratchpad"}, "must name its task"),
+        ({"fixture": 5}, "must name its task"),
+        ({"task_config": ["x"]}, "must name its task"),
     ],
 )
 def test_what_is_not_theirs_is_refused(change: dict[str, Any], words: str) -> None:
@@ -100,6 +108,16 @@ def test_an_unknown_tensor_is_refused() -> None:
     state = their_state(solver("learned"))
     with pytest.raises(lw.InputError, match=r"'decoder\.extra'"):
         interop.from_authors({**state, "decoder.extra": torch.zeros(1)}, CONFIG)
+    block = "decoder.block.0.layer.0"
+    for name in (
+        f"{block}.layer_norm.bias",
+        f"{block}.SelfAttention.relative_attention_bias.weight",
+        "decoder.block.0",
+    ):
+        with pytest.raises(lw.InputError, match="is not known here"):
+            interop.from_authors({**state, name: torch.zeros(32)}, CONFIG)
+    with pytest.raises(lw.InputError, match="differs from the embedding"):
+        interop.from_authors({**state, "lm_head.weight": torch.zeros(14, 32)}, CONFIG)
     del state["decoder.wpe.1.weight"]
     with pytest.raises(lw.InputError, match="lacks the tensor"):
         interop.from_authors(state, CONFIG)

@@ -1,5 +1,6 @@
 """Models as users hold them: scoring, looking inside, saving and loading."""
 
+import copy
 import json
 import pickle
 from pathlib import Path
@@ -88,7 +89,23 @@ def cut(folder: Path) -> None:
         (spoil_config(encoding={"name": "magic"}), "unknown encoding 'magic'"),
         (spoil_config(model={"depth": 3}), "unknown setting 'depth'"),
         (spoil_config(model={"layers": 0}), "layers must be"),
-        (spoil_config(task={"scratchpad": False}), "levels"),
+        (spoil_config(model={"layers": "2"}), "layers must be a whole number"),
+        (spoil_config(model={"layers": 10**30}), "layers must be from 1"),
+        (spoil_config(model={"gated": None}), "gated must be True or False"),
+        (spoil_config(model={"name": "x"}), "unknown setting 'name'"),
+        (spoil_config(model={"reserved_tokens": 20}), "none is left"),
+        (spoil_config(encoding={"sizes": ["a", "b"]}), "sizes must be a tuple of integers"),
+        (spoil_config(encoding={"sizes": None}), "sizes must be a tuple of integers"),
+        (spoil_config(encoding={"sizes": [40, None]}), "sizes must be a tuple of integers"),
+        (spoil_config(encoding={"sizes": [-5, 40]}), "largest ids"),
+        (spoil_config(encoding={"sizes": [10**15, 40]}), "largest ids"),
+        (spoil_config(encoding={"name": ["learned"]}), "unknown encoding"),
+        (spoil_config(model={"width": 10**6, "feedforward": 10**6}), "memory|shape"),
+        (spoil_config({"format": True}), "formats count from 1"),
+        (spoil_config({"format": "1"}), "formats count from 1"),
+        (lambda folder: (folder / "config.json").write_text("[" * 200_000), "not JSON"),
+        (spoil_weights(lambda weights: weights.update(embedding=weights["embedding"].long())), "not floating-point"),
+        (spoil_config(task={"scratchpad": False}), "every level, 1 in all"),
         (spoil_config(model={"width": 64}), "has the shape"),
         (spoil_config({"vocabulary": ["a", "b"]}), "shape"),
         (spoil_weights(lambda weights: weights.pop("embedding")), "lacks the tensor 'embedding'"),
@@ -96,6 +113,7 @@ def cut(folder: Path) -> None:
         (spoil_weights(lambda weights: weights.update(embedding=torch.zeros(2, 2))), "has the shape \\(2, 2\\)"),
     ],
 )
+@pytest.mark.usefixtures("as_users_run")
 def test_a_spoilt_folder_is_refused_in_a_sentence(spoil: Any, words: str, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     solver("learned").save_pretrained(folder)
@@ -113,6 +131,70 @@ def test_a_setting_that_is_missing_is_not_guessed(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(lw.InputError, match="lacks the setting 'shared'"):
         lw.load(tmp_path)
+
+
+def test_a_failed_save_leaves_the_old_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solver("learned", seed=1).save_pretrained(tmp_path / "model")
+
+    def full(file: Path, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("lengthwise.checkpoint.write_whole", full)
+    with pytest.raises(lw.InputError, match="No space left on device"):
+        solver("learned", seed=2).save_pretrained(tmp_path / "model")
+    page = lw.task("addition").write([57, 48])
+    expected = solver("learned", seed=1).score(page.tokens, page.position_ids)
+    assert lw.load(tmp_path / "model").score(page.tokens, page.position_ids).equal(expected)
+    (tmp_path / "file").write_text("")
+    monkeypatch.undo()
+    with pytest.raises(lw.InputError, match="cannot be written to"):
+        solver("learned").save_pretrained(tmp_path / "file")
+
+
+def test_half_precision_and_a_written_card_survive(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    solver("learned").to(torch.bfloat16).save_pretrained(tmp_path)
+    again = lw.load(tmp_path)
+    assert again.transformer.embedding.dtype == torch.bfloat16
+    assert not again.training
+    assert not lw.Solver.from_pretrained(tmp_path).training
+    assert (tmp_path / "README.md").read_text() == "mine"
+    with pytest.raises(lw.InputError, match="devcie are for repositories"):
+        lw.Solver.from_pretrained(tmp_path, devcie="cuda")
+
+
+@pytest.mark.usefixtures("as_users_run")
+def test_what_is_no_page_is_refused() -> None:
+    model = solver("learned")
+    for page in (lw.task("parity").write(["0101"]), lw.task("multiplication").write([3, 4])):
+        with pytest.raises(lw.InputError, match="pages of its own task"):
+            model.attention(page)
+    for tokens, ids, words in (
+        ([], None, "nothing to score"),
+        (["1", "2"], [[-1, 0], [0, 0]], "ids from -1"),
+        (["1", "2"], [[0.5, 0], [0, 0]], "whole numbers"),
+        (["1", "2"], [[10**30, 0], [0, 0]], "whole numbers"),
+        (["1", "2"], [0, 0], "2 lists of 2 ids"),
+    ):
+        with pytest.raises(lw.InputError, match=words):
+            model.score(tokens, ids)  # type: ignore[arg-type]
+        with pytest.raises(lw.InputError, match="from a task and an encoding"):
+            lw.Solver.new("addition", "learned")  # type: ignore[arg-type]
+        with pytest.raises(lw.InputError, match="'teacher-forced' or 'greedy'"):
+            model.exact_matches(model.task.sample(2, length=2, count=2, seed=0), "teacher_forced")  # type: ignore[arg-type]
+    assert model.score(torch.tensor([1, 2, 3]), torch.zeros(2, 3, dtype=torch.int64)).shape == (3, 14)
+
+
+def test_a_batch_beyond_the_models_ids_is_refused() -> None:
+    model = solver("learned")
+    with pytest.raises(lw.InputError, match="the model's are 0 to 40"):
+        model(model.task.sample(2, length=60, count=2, seed=0, fixed=True))
+
+
+def test_models_can_be_copied() -> None:
+    model = solver("windowed hard")
+    page = model.task.write([57, 48])
+    assert copy.deepcopy(model).score(page.tokens, page.position_ids).equal(model.score(page.tokens, page.position_ids))
 
 
 def test_no_such_folder() -> None:
@@ -138,7 +220,7 @@ def test_score_takes_names_or_numbers() -> None:
 def test_ids_beyond_the_models_are_refused() -> None:
     model = solver("learned")
     for request in (lambda: model.solve(["9" * 60, "1"]), lambda: model.attention(model.task.write(["9" * 60, "1"]))):
-        with pytest.raises(lw.InputError, match="largest column id is 40"):
+        with pytest.raises(lw.InputError, match="the model's are 0 to 40"):
             request()
     assert solver("windowed hard").solve(["9" * 60, "1"]).answer != ""
 
@@ -153,8 +235,7 @@ def test_attention_has_the_pages_labels() -> None:
     states = model.states(page)
     assert states["blocks.1"].shape == states["embedding"].shape == (29, 32)
     assert states["blocks.0.feedforward.into"].shape == (29, 48)
-    before = states["blocks.1"] - 0
-    assert torch.allclose(model.transformer.final_norm(before), states["final_norm"])
+    assert torch.allclose(model.transformer.final_norm(states["blocks.1"]), states["final_norm"])
     assert not model.transformer.blocks[0]._forward_hooks
     # The hard window: the ones digit of sum 3 sees columns within 1 and rows within 1 of its own, or uncoupled tokens.
     seen = attention.weights[0, :, 25].amax(0) > 0

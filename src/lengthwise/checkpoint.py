@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 from huggingface_hub import snapshot_download
 from safetensors import SafetensorError
 from safetensors.torch import load, save
@@ -19,13 +18,12 @@ from lengthwise.settings import from_json, to_json
 
 FORMAT = 1
 """The version of what is written here; a reader refuses newer ones."""
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 KEYS = ("format", "model", "encoding", "task", "vocabulary")
 
 
 def write(folder: Path, model: Transformer, task: tasks.Task, vocabulary: tuple[str, ...]) -> None:
     """Save a model and all that is needed to use it."""
-    folder.mkdir(parents=True, exist_ok=True)
     config = {
         "format": FORMAT,
         "model": to_json(model.config),
@@ -34,25 +32,46 @@ def write(folder: Path, model: Transformer, task: tasks.Task, vocabulary: tuple[
         "vocabulary": list(vocabulary),
     }
     weights = {name.replace("_orig_mod.", ""): weight for name, weight in model.state_dict().items()}
-    write_whole(folder / WEIGHTS, save({name: weight.contiguous().cpu() for name, weight in weights.items()}))
-    write_whole(folder / CONFIG, json.dumps(config, indent=2).encode())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / WEIGHTS, save({name: weight.contiguous().cpu() for name, weight in weights.items()}))
+        write_whole(folder / CONFIG, json.dumps(config, indent=2).encode())
+        if not (folder / CARD).exists():
+            write_whole(folder / CARD, _card(model, task).encode())
+    except OSError as error:
+        raise InputError(f"{str(folder)!r} cannot be written to: {error.strerror or error}.") from error
+
+
+def _card(model: Transformer, task: tasks.Task) -> str:
+    parameters = sum(weight.numel() for weight in model.parameters())
+    return f"""---
+library_name: lengthwise
+tags: [arithmetic, length-generalization]
+---
+A Transformer of {parameters:,} parameters for {task.name}, with `{model.encoding.name}` position encoding.
+
+    import lengthwise as lw
+    model = lw.load("this folder")
+"""
 
 
 def find(name: str | Path, **options: Any) -> Path:
     """The folder itself, or a local copy of a repository of the hub."""
     folder = Path(name)
     if folder.is_dir():
+        if options:
+            raise InputError(f"{str(folder)!r} is a folder: {', '.join(options)} are for repositories of the hub.")
         return folder
     try:
         return Path(snapshot_download(str(name), allow_patterns=[CONFIG, WEIGHTS], **options))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{str(name)!r} is neither a folder nor a hub repository that can be reached.") from error
 
 
 def read(folder: Path) -> tuple[Transformer, tasks.Task, tuple[str, ...]]:
     """The model of a folder, its task and its vocabulary; anything amiss is refused in a sentence."""
     config = _read_config(folder)
-    where = f"{CONFIG} of {folder.name!r}"
+    where = f"{CONFIG} of {str(folder)!r}"
     task = from_json(_kind(tasks.kinds(), config["task"], "task", where), config["task"], f"the task in {where}")
     encoding = from_json(
         _kind(positions.encodings(), config["encoding"], "encoding", where),
@@ -61,9 +80,13 @@ def read(folder: Path) -> tuple[Transformer, tasks.Task, tuple[str, ...]]:
     )
     settings = from_json(ModelConfig, config["model"], f"the model in {where}")
     vocabulary = tuple(config["vocabulary"])
-    model = Transformer(
-        settings, encoding, vocabulary_size=len(vocabulary) - settings.reserved_tokens, levels=len(task.levels)
-    )
+    size = len(vocabulary) - settings.reserved_tokens
+    if size < 1:
+        raise InputError(f"{where} reserves {settings.reserved_tokens} of its {len(vocabulary)} tokens: none is left.")
+    try:
+        model = Transformer(settings, encoding, vocabulary_size=size, levels=len(task.levels))
+    except (RuntimeError, MemoryError) as error:
+        raise InputError(f"{where} describes a model that does not fit the memory.") from error
     _load_weights(model, folder)
     return model, task, vocabulary
 
@@ -71,32 +94,34 @@ def read(folder: Path) -> tuple[Transformer, tasks.Task, tuple[str, ...]]:
 def _read_config(folder: Path) -> dict[str, Any]:
     file = folder / CONFIG
     if not file.is_file():
-        raise InputError(f"{folder.name!r} has no {CONFIG}: it is not a model folder, or not a whole one.")
+        raise InputError(f"{str(folder)!r} has no {CONFIG}: it is not a model folder, or not a whole one.")
     try:
         config = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise InputError(f"{CONFIG} of {folder.name!r} is not JSON that can be read: {error}.") from error
+    except (ValueError, OSError, RecursionError) as error:
+        raise InputError(f"{CONFIG} of {str(folder)!r} is not JSON that can be read: {error}.") from error
     if not isinstance(config, dict) or "format" not in config:
-        raise InputError(f"{CONFIG} of {folder.name!r} is not a model's: it does not say its format.")
-    if not isinstance(config["format"], int) or config["format"] > FORMAT:
+        raise InputError(f"{CONFIG} of {str(folder)!r} is not a model's: it does not say its format.")
+    if type(config["format"]) is not int or config["format"] < 1:
+        raise InputError(f"{CONFIG} of {str(folder)!r} has the format {config['format']!r}: formats count from 1.")
+    if config["format"] > FORMAT:
         raise InputError(
-            f"{folder.name!r} was saved in format {config['format']}, this version reads up to {FORMAT}: "
+            f"{str(folder)!r} was saved in format {config['format']}, this version reads up to {FORMAT}: "
             "install a newer lengthwise."
         )
     unknown, missing = [key for key in config if key not in KEYS], [key for key in KEYS if key not in config]
     if unknown or missing:
         amiss = f"has an unknown key {unknown[0]!r}" if unknown else f"lacks the key {missing[0]!r}"
-        raise InputError(f"{CONFIG} of {folder.name!r} {amiss}: its keys are {', '.join(KEYS)}.")
+        raise InputError(f"{CONFIG} of {str(folder)!r} {amiss}: its keys are {', '.join(KEYS)}.")
     if not all(isinstance(config[part], dict) for part in ("model", "encoding", "task")):
-        raise InputError(f"{CONFIG} of {folder.name!r} must describe model, encoding and task as objects.")
+        raise InputError(f"{CONFIG} of {str(folder)!r} must describe model, encoding and task as objects.")
     if not isinstance(config["vocabulary"], list) or not all(isinstance(token, str) for token in config["vocabulary"]):
-        raise InputError(f"{CONFIG} of {folder.name!r} must give its vocabulary as a list of tokens.")
+        raise InputError(f"{CONFIG} of {str(folder)!r} must give its vocabulary as a list of tokens.")
     return config
 
 
 def _kind(kinds: dict[str, Any], data: dict[str, Any], what: str, where: str) -> Any:
     name = data.get("name")
-    if name not in kinds:
+    if not isinstance(name, str) or name not in kinds:
         raise InputError(f"{where} names an unknown {what} {name!r}: there are {', '.join(kinds)}.")
     return kinds[name]
 
@@ -104,12 +129,12 @@ def _kind(kinds: dict[str, Any], data: dict[str, Any], what: str, where: str) ->
 def _load_weights(model: Transformer, folder: Path) -> None:
     file = folder / WEIGHTS
     if not file.is_file():
-        raise InputError(f"{folder.name!r} has no {WEIGHTS}: it is not a whole model folder.")
+        raise InputError(f"{str(folder)!r} has no {WEIGHTS}: it is not a whole model folder.")
     try:
         weights = load(file.read_bytes())
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{WEIGHTS} of {folder.name!r} is cut short or not a safetensors file.") from error
-    fit(model, weights, f"{WEIGHTS} of {folder.name!r}")
+    except (SafetensorError, OSError, KeyError) as error:
+        raise InputError(f"{WEIGHTS} of {str(folder)!r} is cut short or not a safetensors file.") from error
+    fit(model, weights, f"{WEIGHTS} of {str(folder)!r}")
 
 
 def fit(model: Transformer, weights: dict[str, Tensor], where: str) -> None:
@@ -121,8 +146,9 @@ def fit(model: Transformer, weights: dict[str, Tensor], where: str) -> None:
     for name, weight in weights.items():
         if name not in expected:
             raise InputError(f"{where} has a tensor {name!r} that the model does not have.")
+        if not weight.is_floating_point():
+            raise InputError(f"{name!r} in {where} holds {weight.dtype}, not floating-point numbers.")
         shapes = tuple(weight.shape), tuple(expected[name].shape)
         if shapes[0] != shapes[1]:
             raise InputError(f"{name!r} in {where} has the shape {shapes[0]}, the model's is {shapes[1]}.")
-    with torch.no_grad():
-        model.load_state_dict(weights)
+    model.to(weights["embedding"].dtype).load_state_dict(weights)

@@ -37,7 +37,15 @@ TASK_CONFIGS = {
 
 ATTENTION = {"q": "query", "k": "key", "v": "value", "o": "output"}
 FEEDFORWARD = {"wi_0": "into", "wi_1": "gate", "wi": "into", "wo": "out"}
+NORMS = {"layer_norm": "before", "layer_norm_2": "after"}
 FIRE = {"c": "c", "L_sqrt": "root_length", "net.0.weight": "first", "net.2.weight": "second", "net.4.weight": "third"}
+PROJECTIONS = ("gated-gelu", "gated-relu", "gelu", "relu")
+REQUIRED = (
+    *("num_layers", "num_heads", "d_model", "d_kv", "d_ff"),
+    *("layer_norm_position", "position_encoding_type"),
+)
+WORDS = {"parity", "madd", "mult", "scratchpad", "reversed", "pad", "nopad", "pin", "rin", "pout", "rout", "coupled"}
+"""What names of formats are made of."""
 COPIES = ("decoder.embed_tokens.weight", "lm_head.weight")
 """Names under which the tied embedding stands again."""
 
@@ -47,10 +55,18 @@ def from_authors(state_dict: Mapping[str, Tensor], config: Mapping[str, Any]) ->
     settings = {**config.get("full_model_cfg", {}), **config.get("model", {})}
     if not settings or "vocab" not in config:
         raise InputError("the authors' config must have 'vocab', and 'model' or 'full_model_cfg'.")
-    vocabulary = tuple(sorted(config["vocab"], key=config["vocab"].__getitem__))
+    vocabulary = _vocabulary(config["vocab"])
+    for key in REQUIRED:
+        if settings.get(key) is None:
+            raise InputError(f"the authors' config lacks {key!r}.")
     weights = {name.removeprefix("_orig_mod."): weight for name, weight in state_dict.items()}
     encoding, levels = _encoding(settings)
     projection = settings.get("feed_forward_proj", "gated-gelu")
+    if projection not in PROJECTIONS:
+        raise InputError(f"the feed-forward network {projection!r} of the authors' code is not known here.")
+    for copy in COPIES:
+        if copy in weights and not weights[copy].equal(weights.get("shared.weight", weights[copy])):
+            raise InputError(f"{copy!r} differs from the embedding: only models with a tied head are known here.")
     model = Transformer(
         ModelConfig(
             layers=settings["num_layers"],
@@ -85,6 +101,8 @@ def read_checkpoint(file: str | Path) -> dict[str, Tensor]:
 
 def _encoding(settings: Mapping[str, Any]) -> tuple[Encoding, int]:
     kind = settings["position_encoding_type"]
+    if kind == "abs_learned" and settings.get("n_positions") is None:
+        raise InputError("the authors' config lacks 'n_positions'.")
     if kind == "abs_learned":
         levels = settings.get("d_positions") or 1
         shared = bool(settings.get("share_pe"))
@@ -103,12 +121,21 @@ def _renamed(weights: Mapping[str, Tensor], encoding: Encoding) -> dict[str, Ten
     renamed: dict[str, Tensor] = {}
     for name, weight in weights.items():
         ours = _our_name(name, encoding)
+        if ours in renamed:
+            raise InputError(f"the tensor {name!r} of the authors' state dict stands for one that is there already.")
         if ours is not None:
             renamed[ours] = weight.clone()
     return renamed
 
 
 def _our_name(name: str, encoding: Encoding) -> str | None:
+    try:
+        return _translated(name, encoding)
+    except (KeyError, IndexError) as error:
+        raise InputError(f"the tensor {name!r} of the authors' state dict is not known here.") from error
+
+
+def _translated(name: str, encoding: Encoding) -> str | None:
     parts = name.split(".")
     if name in COPIES or name.startswith("decoder.rotary_embedding"):
         return None
@@ -121,21 +148,25 @@ def _our_name(name: str, encoding: Encoding) -> str | None:
         return "final_norm.bias" if parts[-1] == "bias" else "final_norm.weight"
     if name.startswith("decoder.block"):
         layer, part, module = parts[2], "attention" if parts[4] == "0" else "feedforward", parts[5]
-        if module == "layer_norm":
-            return f"blocks.{layer}.{part}_before.weight"
-        if module == "layer_norm_2":
-            return f"blocks.{layer}.{part}_after.weight"
+        if module in NORMS and parts[6:] == ["scale"]:
+            return f"blocks.{layer}.{part}_{NORMS[module]}.weight"
         if parts[6] == "fire_model":  # every block has one, only the first is ever used
             return f"hooks.functions.0.{FIRE['.'.join(parts[7:])]}" if layer == "0" else None
         inner = ATTENTION if part == "attention" else FEEDFORWARD
         return f"blocks.{layer}.{part}.{inner[parts[6]]}.weight"
-    raise InputError(f"the tensor {name!r} of the authors' state dict is not known here.")
+    raise KeyError(name)
+
+
+def _vocabulary(numbers: object) -> tuple[str, ...]:
+    if not isinstance(numbers, Mapping) or sorted(numbers.values()) != list(range(len(numbers))):
+        raise InputError("the authors' 'vocab' must number its tokens from 0 without a gap.")
+    return tuple(sorted(numbers, key=numbers.__getitem__))
 
 
 def _task(config: Mapping[str, Any], levels: int, coupled: bool) -> Task:
-    name = config.get("fixture") or TASK_CONFIGS.get(config.get("task_config", ""), "")
-    words = name.split("_")
-    if words[0] not in TASKS:
+    name = config.get("fixture") or TASK_CONFIGS.get(str(config.get("task_config")), "")
+    words = str(name).split("_")
+    if words[0] not in TASKS or set(words) - WORDS:
         raise InputError(
             "the authors' config must name its task: a 'fixture' such as 'madd_scratchpad_pad_pin_rout', or a "
             f"'task_config' among {', '.join(TASK_CONFIGS)}."

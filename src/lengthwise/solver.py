@@ -3,7 +3,8 @@
 It can solve (write a response token by token), score a page, show its attention, and be saved to a folder.
 """
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -15,27 +16,20 @@ from torch import Tensor, nn
 
 from lengthwise import checkpoint
 from lengthwise.errors import InputError
-from lengthwise.files import write_whole
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.decode import Decoded, decode
 from lengthwise.model.transformer import Transformer
 from lengthwise.positions.base import Encoding
 from lengthwise.tasks import Batch, Page, Reading, Task
+from lengthwise.tasks.format import MAX_ID
+from lengthwise.tasks.operands import is_whole
 from lengthwise.tasks.page import EDGE
 from lengthwise.tasks.text import recognise
 
 ALIASES = {"[EOS]": EDGE}
 """What other vocabularies call our tokens."""
-CARD = """---
-library_name: lengthwise
-tags: [arithmetic, length-generalization]
----
-A Transformer of {parameters:,} parameters for {task}, with `{encoding}` position encoding.
-
-    import lengthwise as lw
-    model = lw.load("this folder")
-"""
-"""The README of a saved model."""
+LOOKING = threading.Lock()
+"""Held while hooks sit on a model's modules."""
 SPARE_TOKENS = 8
 """How many tokens more than the right response has a model may write before it is stopped."""
 
@@ -103,6 +97,10 @@ class Solver(nn.Module, PyTorchModelHubMixin):
     @classmethod
     def new(cls, task: Task, encoding: Encoding, config: ModelConfig | None = None, *, seed: int = 0) -> "Solver":
         """An untrained model for a task."""
+        if not isinstance(task, Task) or not isinstance(encoding, Encoding):
+            raise InputError(
+                'a model is made from a task and an encoding: lw.task("addition"), lw.encoding("learned").'
+            )
         transformer = Transformer(
             config or ModelConfig(),
             encoding,
@@ -132,20 +130,25 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         if all(max_id is None for max_id in maxima):
             return
         for level, max_id, ids in zip(self.task.levels, maxima, position_ids, strict=True):
-            if max_id is not None and ids.numel() and int(ids.max()) > max_id:
+            lowest, highest = ids.aminmax()
+            if max_id is not None and (int(highest) > max_id or int(lowest) < 0):
                 raise InputError(
-                    f"This needs {level} ids up to {int(ids.max())}, but the model's largest {level} id is {max_id}: "
-                    "give it shorter or fewer numbers."
+                    f"This needs {level} ids from {int(lowest)} to {int(highest)}, but the model's are 0 to {max_id}: "
+                    "give it shorter or fewer numbers, or smaller offsets."
                 )
 
     @torch.no_grad()
     def score(
-        self, tokens: Sequence[str | int], position_ids: Sequence[Sequence[int]] | None = None
+        self,
+        tokens: Sequence[str | int] | Integer[Tensor, " tokens"],
+        position_ids: Sequence[Sequence[int]] | Integer[Tensor, "levels tokens"] | None = None,
     ) -> Float[Tensor, "tokens vocabulary"]:
         """The logits after every token of one page. Without ids, tokens are numbered one after the other."""
         names = [ALIASES.get(token, token) for token in self.vocabulary]
         numbers = []
-        for token in tokens:
+        if not isinstance(tokens, Iterable) or not list(tokens):
+            raise InputError("there is nothing to score: give the tokens of a page.")
+        for token in tokens.tolist() if isinstance(tokens, Tensor) else tokens:
             known = ALIASES.get(token, token) if isinstance(token, str) else token
             if known in names:
                 numbers.append(names.index(known))
@@ -154,10 +157,14 @@ class Solver(nn.Module, PyTorchModelHubMixin):
             else:
                 raise InputError(f"{token!r} is not in the model's vocabulary: {' '.join(self.vocabulary)}.")
         ids = [list(range(len(numbers)))] * self.transformer.shape.levels if position_ids is None else position_ids
-        if len(ids) != self.transformer.shape.levels or any(len(level) != len(numbers) for level in ids):
+        ids = ids.tolist() if isinstance(ids, Tensor) else ids
+        lists = isinstance(ids, Sequence) and all(isinstance(level, Sequence) for level in ids)
+        if not lists or len(ids) != self.transformer.shape.levels or any(len(level) != len(numbers) for level in ids):
             raise InputError(
                 f"position_ids must be {self.transformer.shape.levels} lists of {len(numbers)} ids, one a level."
             )
+        if not all(is_whole(number) and abs(number) <= MAX_ID for level in ids for number in level):
+            raise InputError("position_ids must be whole numbers.")
         packed = torch.tensor([list(level) for level in ids], device=self.device)
         self.require_ids(packed)
         boundaries = torch.tensor([0, len(numbers)], device=self.device)
@@ -219,6 +226,8 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
         Both ways give the same: up to the first mistake, a greedy decoder has written what the page says.
         """
+        if decoding not in ("teacher-forced", "greedy"):
+            raise InputError(f"decoding must be 'teacher-forced' or 'greedy', not {decoding!r}.")
         numbers = self.numbers(batch.tokens)
         targets = batch.targets.nonzero()[:, 0]
         sample = torch.repeat_interleave(torch.arange(len(batch), device=self.device), batch.boundaries.diff())
@@ -258,16 +267,23 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
             return hook
 
-        parts = [(name, part) for name, part in self.transformer.named_modules() if name]
-        handles = [part.register_forward_hook(keep(name)) for name, part in parts]
-        try:
-            self._run(page, states=residual)
-        finally:
-            for handle in handles:
-                handle.remove()
+        parts = [
+            (name, part) for name, part in self.transformer.named_modules() if name.startswith(("blocks", "final"))
+        ]
+        with LOOKING:  # the hooks sit on modules that other threads may be running, too
+            handles = [part.register_forward_hook(keep(name)) for name, part in parts]
+            try:
+                self._run(page, states=residual)
+            finally:
+                for handle in handles:
+                    handle.remove()
         return {"embedding": residual[0], **states}
 
     def _run(self, page: Page, **options: Any) -> None:
+        if not isinstance(page, Page) or page.task != self.task.name or page.levels != self.task.levels:
+            raise InputError(f"this model takes pages of its own task: model.task.write(…), which is {self.task.name}.")
+        if any(token not in self.task.vocabulary for token in page.tokens):
+            raise InputError("this page is written in another format than the model's: use model.task.write(…).")
         tokens = torch.tensor([self.task.vocabulary.index(token) for token in page.tokens], device=self.device)
         ids = torch.tensor(page.position_ids, device=self.device)
         self.require_ids(ids)
@@ -275,16 +291,18 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     # Saving and loading.
 
-    def _save_pretrained(self, save_directory: Path) -> None:
-        checkpoint.write(save_directory, self.transformer, self.task, self.vocabulary)
-        parameters = sum(weight.numel() for weight in self.parameters())
-        card = CARD.format(task=self.task.name, encoding=self.transformer.encoding.name, parameters=parameters)
-        write_whole(save_directory / "README.md", card.encode())
+    def save_pretrained(self, save_directory: str | Path, *, push_to_hub: bool = False, **options: Any) -> str | None:
+        """Save to a folder: what was there stays whole until it is replaced. `options` are those of `push_to_hub`."""
+        checkpoint.write(Path(save_directory), self.transformer, self.task, self.vocabulary)
+        if not push_to_hub:
+            return None
+        repository = options.pop("repo_id", None) or Path(save_directory).name
+        return self.push_to_hub(repository, **options)
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> "Solver":
         """A solver from a folder, or from a repository of the hub: `options` are those of `snapshot_download`."""
-        return cls(*checkpoint.read(checkpoint.find(pretrained_model_name_or_path, **options)))
+        return cls(*checkpoint.read(checkpoint.find(pretrained_model_name_or_path, **options))).eval()
 
 
 def load(name: str | Path) -> Solver:

@@ -68,18 +68,13 @@ def test_sampling_on_the_gpu_writes_right_pages(task: str) -> None:
         assert batch.position_ids[:, batch.span(sample)].tolist() == page.position_ids
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", ["learned", "windowed hard"])
 def test_compiled_on_the_gpu(case: str) -> None:
-    import jaxtyping
-
     model = solver(case).cuda()
     batch = model.task.sample(20, length=5, count=5, seed=0, device="cuda")
     expected = model(batch)
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        compiled = torch.compile(model.transformer, dynamic=True)
-        logits = compiled(model.numbers(batch.tokens), batch.position_ids, batch.boundaries)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    compiled = torch.compile(model.transformer, dynamic=True)
+    logits = compiled(model.numbers(batch.tokens), batch.position_ids, batch.boundaries)
     assert torch.allclose(logits, expected, atol=1e-3)

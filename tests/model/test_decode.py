@@ -5,6 +5,7 @@ import torch
 from models import CASES, solver, train
 
 import lengthwise as lw
+from lengthwise.model.attention import Cache
 from lengthwise.model.decode import decode
 
 
@@ -47,6 +48,40 @@ def test_cached_as_uncached_and_together_as_alone(case: str) -> None:
         alone = model.decode(model.task.write_all(problems))
         assert alone.response(0) == expected
         assert bool(alone.ended[0]) == bool(together.ended[sample]) == (expected[-1] == 13)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_cached_logits_are_those_of_the_whole_sequence(case: str) -> None:
+    model = solver(case, seed=5).transformer
+    sizes, steps = [2, 25, 7], 12
+    tokens = [torch.randint(0, 10, (size + steps,), generator=torch.Generator().manual_seed(size)) for size in sizes]
+    ids = [torch.randint(0, 5, (model.shape.levels, size + steps)) for size in sizes]
+    cache = Cache(model.config.layers, max(sizes) + steps)
+    boundaries = torch.tensor([0, 2, 27, 34])
+    prompts = torch.cat([part[:size] for part, size in zip(tokens, sizes, strict=True)])
+    prompt_ids = torch.cat([part[:, :size] for part, size in zip(ids, sizes, strict=True)], dim=1)
+    with torch.no_grad():
+        model(prompts, prompt_ids, boundaries, cache=cache)
+        for step in range(steps):
+            new = torch.stack([part[size + step] for part, size in zip(tokens, sizes, strict=True)])
+            new_ids = torch.stack([part[:, size + step] for part, size in zip(ids, sizes, strict=True)], dim=1)
+            logits = model.step(new, new_ids, cache)
+            for row, size in enumerate(sizes):
+                stop = size + step + 1
+                whole = model(tokens[row][:stop], ids[row][:, :stop], torch.tensor([0, stop]))
+                assert torch.allclose(logits[row], whole[-1], atol=1e-4)
+
+
+def test_tokens_that_are_no_tokens_of_the_task_are_symbols_to_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = solver("learned", reserved_tokens=1)
+    reserved = torch.zeros(15)
+    reserved[14] = 1.0
+    monkeypatch.setattr(model.transformer, "_read", lambda x: reserved.expand(len(x), -1))
+    assert model._to_task[14] == len(model.task.vocabulary)
+    solution = model.solve([57, 48])
+    assert set(solution.response) == {"[1]"}
+    assert not solution.correct
+    assert not solution.ended
 
 
 @pytest.mark.parametrize("task", ["parity", "addition", "multiplication"])
@@ -125,8 +160,8 @@ def test_limits_are_per_sequence() -> None:
         rule=writer.step,
         state=writer.begin(),
         end=end,
-        limits=torch.tensor([4, 1, 7]),
+        limits=torch.tensor([4, 0, 7]),
     )
-    assert written.lengths.tolist() == [4, 1, 7]
+    assert written.lengths.tolist() == [4, 0, 7]
     assert not written.ended.any()
-    assert [len(written.response(sample)) for sample in range(3)] == [4, 1, 7]
+    assert [len(written.response(sample)) for sample in range(3)] == [4, 0, 7]

@@ -9,10 +9,12 @@ from models import CASES, solver, train
 from torch import Tensor
 
 import lengthwise as lw
-from lengthwise.model.attention import Context, Sequences, explicit, padded
+from lengthwise.model.attention import Context, Sequences, attend
 from lengthwise.positions.base import Place
 from lengthwise.positions.learned import Learned
 from lengthwise.positions.none import NoPositions
+
+BASE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 32, "head_dim": 8, "feedforward": 48}
 
 
 def count(model: torch.nn.Module) -> int:
@@ -109,30 +111,84 @@ def test_captured_attention_changes_nothing_and_sums_to_one(case: str) -> None:
         assert (weights.triu(1)[..., :size] == 0).all()
 
 
-@pytest.mark.parametrize("case", ["none", "fire", "windowed hard"])
-def test_padded_and_explicit_attention_agree_with_a_loop(case: str) -> None:
+@pytest.mark.parametrize("case", CASES)
+def test_every_way_of_attention_agrees_with_a_loop(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = solver(case).transformer
-    boundaries = torch.tensor([0, 5, 6, 13])
-    levels = model.shape.levels
-    ids = torch.randint(0, 4, (levels, 13), generator=torch.Generator().manual_seed(0))
-    sequences = Sequences(boundaries, 13)
-    context = Context(model.hooks, sequences, Place(ids, sequences.index), 0.7)
-    query, key, value = torch.randn(3, 13, 2, 8, generator=torch.Generator().manual_seed(1))
-    expected = torch.zeros(13, 2, 8)
-    for first, last in ((0, 5), (5, 6), (6, 13)):
+    hooks, boundaries = model.hooks, torch.tensor([0, 5, 6, 36])
+    ids = torch.randint(0, 4, (model.shape.levels, 36), generator=torch.Generator().manual_seed(0))
+    sequences = Sequences(boundaries, 36)
+    query, key, value = torch.randn(3, 36, 2, 8, generator=torch.Generator().manual_seed(1))
+
+    def at(tokens: slice) -> Place:
+        return Place(ids[:, tokens], sequences.index[tokens])
+
+    expected = torch.zeros(36, 2, 8)
+    for first, last in ((0, 5), (5, 6), (6, 36)):
         for i in range(first, last):
-            here, there = (
-                Place(ids[:, i : i + 1], torch.tensor([i])),
-                Place(ids[:, first : i + 1], torch.arange(i + 1 - first)),
-            )
-            scores = 0.7 * torch.einsum("hd,jhd->hj", query[i], key[first : i + 1])
-            bias = model.hooks.bias(1, here, there)
-            if bias is not None:
-                scores = scores + bias[:, 0]
+            own, seen = at(slice(i, i + 1)), at(slice(first, i + 1))
+            turned = hooks.rotate(query[i : i + 1], own)[0], hooks.rotate(key[first : i + 1], seen)
+            scores = 0.7 * torch.einsum("hd,jhd->hj", *turned)
+            bias, focus = hooks.bias(1, own, seen), hooks.focus(own)
+            scores = scores if bias is None else scores + bias[:, 0]
+            scores = scores if focus is None else scores * focus
             expected[i] = torch.einsum("hj,jhd->hd", scores.softmax(-1), value[first : i + 1])
-    layer = 1 if model.hooks.has_bias else None
-    assert torch.allclose(padded(query, key, value, context, layer), expected, atol=1e-5)
-    assert torch.allclose(explicit(query, key, value, context, 1)[0], expected, atol=1e-5)
+    for captured, rank in ((None, 128), (None, 0), ([], 128)):  # as an inner product or by its bias, and explicitly
+        monkeypatch.setattr("lengthwise.positions.windowed.MAX_RANK", rank)
+        context = Context(hooks, sequences, Place(ids, sequences.index), 0.7, captured)
+        assert torch.allclose(attend(query, key, value, context, 1), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("norm", ["pre_post", "pre", "post", "none"])
+@pytest.mark.parametrize(("activation", "gated"), [("gelu", True), ("gelu", False), ("relu", True), ("relu", False)])
+@pytest.mark.parametrize(
+    ("final", "tied", "scaled"), [("rms", True, False), ("layer", False, True), ("none", True, True)]
+)
+def test_the_whole_model_against_its_formulas(
+    norm: Any, activation: Any, gated: bool, final: Any, tied: bool, scaled: bool
+) -> None:
+    options = {"norm": norm, "activation": activation, "gated": gated, "final_norm": final, "tied_head": tied}
+    config = lw.ModelConfig(**BASE, **options, scale_scores=scaled)
+    model = lw.Transformer(config, NoPositions(), vocabulary_size=14, levels=1)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() == 1:  # norms start as ones, which would hide that they are there
+                weight.copy_(torch.linspace(0.5, 1.5, len(weight)) if "bias" not in name else torch.ones(len(weight)))
+    state = model.state_dict()
+    tokens = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6])
+
+    def rms(x: Tensor, weight: Tensor | None) -> Tensor:
+        return x if weight is None else weight * x / (x.square().mean(-1, keepdim=True).sqrt() + 1e-6)
+
+    x = state["embedding"][tokens]
+    for layer in range(2):
+        block = {name.removeprefix(f"blocks.{layer}."): weight for name, weight in state.items()}
+        h = rms(x, block.get("attention_before.weight"))
+        q, k, v = ((h @ block[f"attention.{part}.weight"].T).view(8, 2, 8) for part in ("query", "key", "value"))
+        scores = torch.einsum("ihd,jhd->hij", q, k) / (8**0.5 if scaled else 1.0)
+        scores = scores.masked_fill(torch.ones(8, 8).triu(1).bool(), -torch.inf)
+        mixed = torch.einsum("hij,jhd->ihd", scores.softmax(-1), v).reshape(8, 16)
+        x = rms(x + mixed @ block["attention.output.weight"].T, block.get("attention_after.weight"))
+        h = rms(x, block.get("feedforward_before.weight"))
+        hidden = h @ block["feedforward.into.weight"].T
+        hidden = hidden.clamp(min=0) if activation == "relu" else torch.nn.functional.gelu(hidden, approximate="tanh")
+        hidden = hidden * (h @ block["feedforward.gate.weight"].T) if gated else hidden
+        x = rms(x + hidden @ block["feedforward.out.weight"].T, block.get("feedforward_after.weight"))
+    if final == "layer":
+        x = torch.nn.functional.layer_norm(x, (32,), state["final_norm.weight"], state["final_norm.bias"], 1e-6)
+    elif final == "rms":
+        x = rms(x, state["final_norm.weight"])
+    expected = x @ state["embedding"].T / 32**0.5 if tied else x @ state["head"].T
+    logits = model(tokens, torch.zeros(1, 8, dtype=torch.int64), torch.tensor([0, 8]))
+    assert torch.allclose(logits, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_the_gradient_of_a_zero_row_is_a_number() -> None:
+    model = lw.Transformer(lw.ModelConfig(norm="pre"), NoPositions(), vocabulary_size=14, levels=1)
+    with torch.no_grad():
+        model.embedding[3] = 0
+    logits = model(torch.tensor([3, 3, 1]), torch.zeros(1, 3, dtype=torch.int64), torch.tensor([0, 3]))
+    torch.autograd.backward(logits.sum())
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in model.parameters())
 
 
 @pytest.mark.parametrize("case", ["windowed hard", "windowed soft", "windowed soft sharpened"])
@@ -169,7 +225,6 @@ def test_logits_only_where_they_are_wanted() -> None:
     assert torch.allclose(model(batch, wanted=wanted), model(batch)[wanted], atol=1e-6)
 
 
-BASE: dict[str, Any] = {"layers": 2, "heads": 2, "width": 32, "head_dim": 8, "feedforward": 48}
 CHANGES: dict[str, Any] = {
     "layers": 3,
     "heads": 3,
@@ -217,26 +272,21 @@ def test_norm_positions(norm: Any) -> None:
     assert len(has) == {"pre_post": 4, "pre": 2, "post": 2, "none": 0}[norm]
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"layers": 0}, "layers must be a whole number from 1 up"),
+        ({"layers": 0}, "layers must be from 1 to"),
         ({"width": 1.5}, "width must be a whole number"),
-        ({"reserved_tokens": -1}, "reserved_tokens must be a whole number from 0 up"),
-        ({"norm": "both"}, "one of pre_post, pre, post, none"),
-        ({"activation": "swish"}, "one of gelu, relu"),
+        ({"reserved_tokens": -1}, "reserved_tokens must be from 0 to"),
+        ({"norm": "both"}, "one of 'pre_post', 'pre', 'post', 'none'"),
+        ({"activation": "swish"}, "one of 'gelu', 'relu'"),
         ({"gated": 1}, "gated must be True or False"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict[str, Any], words: str) -> None:
-    import jaxtyping
-
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        with pytest.raises(lw.InputError, match=words):
-            lw.ModelConfig(**settings)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    with pytest.raises(lw.InputError, match=words):
+        lw.ModelConfig(**settings)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -260,18 +310,13 @@ def test_a_tiny_model_overfits_one_batch(case: str) -> None:
     assert model.exact_matches(batch).all()
 
 
+@pytest.mark.usefixtures("as_users_run")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("case", ["none", "learned", "rotary", "fire", "windowed hard"])
 def test_the_whole_model_can_be_compiled(case: str) -> None:
-    import jaxtyping
-
     model = solver(case)
     batch = model.task.sample(4, length=3, count=3, seed=0)
     expected = model(batch)
-    jaxtyping.config.update("jaxtyping_disable", True)
-    try:
-        compiled = torch.compile(model.transformer, backend="aot_eager", dynamic=True)
-        logits = compiled(model.numbers(batch.tokens), batch.position_ids, batch.boundaries)
-    finally:
-        jaxtyping.config.update("jaxtyping_disable", False)
+    compiled = torch.compile(model.transformer, backend="aot_eager", dynamic=True)
+    logits = compiled(model.numbers(batch.tokens), batch.position_ids, batch.boundaries)
     assert torch.allclose(logits, expected, atol=1e-5)

@@ -58,7 +58,7 @@ def test_randomised_positions_in_chunks_and_without_a_maximum() -> None:
 
     with pytest.raises(lw.InputError, match="give max_ids"):
         lw.task("addition", id_policy="random", coupling=("index",)).sample(5, length=3, count=3, seed=0)
-    with pytest.raises(lw.InputError, match="'shift' or 'random'"):
+    with pytest.raises(lw.InputError, match="one of 'shift', 'random'"):
         lw.task("addition", id_policy="other")
     task = lw.task("addition", id_policy="random", coupling=("index",), max_ids=(500,))
     with pytest.MonkeyPatch.context() as patch:

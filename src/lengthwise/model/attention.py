@@ -1,4 +1,4 @@
-"""Attention over packed sequences, four ways that give the same numbers.
+"""Attention over packed sequences, four ways that give the same numbers up to rounding.
 
     flash      variable-length flash attention: CUDA, half precision, no bias
     padded     sequences side by side, padded: everywhere else, and wherever there is a bias
@@ -129,16 +129,16 @@ class Context:
     cache: "Cache | None" = None
     """Where keys and values are left for decoding, if asked for."""
 
-    def bias(self, layer: int, place: Place) -> Float[Tensor, "sequences heads longest longest"] | None:
-        """The encoding's bias between tokens side by side, with the causal mask; None where there is no bias."""
-        if not self.hooks.has_bias:
-            return None
-        bias = self.hooks.bias(layer, place, place)
-        assert bias is not None
-        focus = self.hooks.focus(place)
-        if focus is not None:
-            bias = bias * focus[:, None, :, None]
-        return bias.masked_fill(~causal(bias.shape[-1], bias.device), -torch.inf)
+
+def masked_bias(
+    hooks: Hooks, layer: int, query: Place, key: Place, visible: Bool[Tensor, "..."]
+) -> Float[Tensor, "sequences heads queries keys"]:
+    """The encoding's bias, sharpened with the scores if they are, and −∞ where a query must not look."""
+    bias, focus = hooks.bias(layer, query, key), hooks.focus(query)
+    assert bias is not None
+    if focus is not None:
+        bias = bias * focus[:, None, :, None]
+    return bias.masked_fill(~visible, -torch.inf)
 
 
 def causal(length: int, device: torch.device) -> Bool[Tensor, "length length"]:
@@ -200,7 +200,10 @@ def padded(query: Packed, key: Packed, value: Packed, context: Context, layer: i
     arranged = context.sequences.apart
     biases: list[Tensor | None] = [None] * len(arranged.shapes)
     if layer is not None:
-        biases = [context.bias(layer, place) for place in arranged.places(context.place)]
+        biases = [
+            masked_bias(context.hooks, layer, place, place, causal(place.index.shape[1], query.device))
+            for place in arranged.places(context.place)
+        ]
     mixed = [
         functional.scaled_dot_product_attention(
             wide_query,
@@ -224,10 +227,10 @@ def explicit(
     arranged = context.sequences.together
     (wide_query,), (wide_key,), (wide_value,) = (arranged.pad(part) for part in (query, key, value))
     scores = (wide_query @ wide_key.mT).float() * context.scale
-    bias = context.bias(layer, arranged.places(context.place)[0])
-    hidden = ~causal(scores.shape[-1], scores.device)
-    scores = scores.masked_fill(hidden, -torch.inf) if bias is None else scores + bias
-    weights = scores.softmax(-1)
+    (place,), visible = arranged.places(context.place), causal(scores.shape[-1], scores.device)
+    if context.hooks.has_bias:
+        scores = scores + masked_bias(context.hooks, layer, place, place, visible)
+    weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
     return arranged.unpad([weights.to(value.dtype) @ wide_value]), weights
 
 
@@ -288,11 +291,7 @@ class Cache:
             query = query * focus[:, None, None].to(query.dtype)
         mask: Tensor = visible
         if hooks.has_bias:
-            bias = hooks.bias(layer, new, written)
-            assert bias is not None
-            if focus is not None:
-                bias = bias * focus[:, None, None, None]
-            mask = bias.masked_fill(~visible, -torch.inf).to(query.dtype)
+            mask = masked_bias(hooks, layer, new, written, visible).to(query.dtype)
         mixed = functional.scaled_dot_product_attention(
             query[:, :, None], self.keys[layer], self.values[layer], attn_mask=mask, scale=scale
         )

@@ -4,17 +4,21 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lengthwise.errors import InputError
+from lengthwise.settings import check_types
 
-CHOICES = {
-    "activation": ("gelu", "relu"),
-    "norm": ("pre_post", "pre", "post", "none"),
-    "final_norm": ("rms", "layer", "none"),
+BOUNDS = {
+    "layers": (1, 1_000),
+    "heads": (1, 10_000),
+    "width": (1, 1_000_000),
+    "head_dim": (1, 100_000),
+    "feedforward": (1, 1_000_000),
+    "reserved_tokens": (0, 10_000),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """A decoder-only Transformer without biases."""
+    """A decoder-only Transformer; no linear map in it has a bias."""
 
     layers: int = 1
     """How many blocks."""
@@ -42,17 +46,7 @@ class ModelConfig:
     """Rows of the embedding without a token. The authors' models have two, for padding and unknown tokens."""
 
     def __post_init__(self) -> None:
-        for name in ("layers", "heads", "width", "head_dim", "feedforward"):
-            self._require_integer(name, 1)
-        self._require_integer("reserved_tokens", 0)
-        for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                raise InputError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
-        for name in ("gated", "scale_scores", "tied_head"):
-            if not isinstance(getattr(self, name), bool):
-                raise InputError(f"{name} must be True or False, not {getattr(self, name)!r}.")
-
-    def _require_integer(self, name: str, least: int) -> None:
-        value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise InputError(f"{name} must be a whole number from {least} up, not {value!r}.")
+        check_types(self)
+        for name, (least, most) in BOUNDS.items():
+            if not least <= getattr(self, name) <= most:
+                raise InputError(f"{name} must be from {least} to {most:,}, not {getattr(self, name)}.")

@@ -48,13 +48,13 @@ def decode(
     limits: Int[Tensor, " sequences"],
 ) -> Decoded:
     """Continue every prompt until it writes `end` or reaches its limit of new tokens."""
-    longest = int(limits.max())
+    longest = max(1, int(limits.max()))
     prompts = int(boundaries.diff().max())
     cache = Cache(model.config.layers, prompts + longest)
     logits = model(tokens, position_ids, boundaries, wanted=boundaries[1:] - 1, cache=cache)
     written = torch.full((len(limits), longest), end, dtype=torch.int64, device=tokens.device)
     lengths = torch.zeros_like(limits)
-    alive = torch.ones_like(limits, dtype=torch.bool)
+    alive = limits > 0
     ended = torch.zeros_like(alive)
     for step in range(longest):
         chosen = logits.argmax(-1)

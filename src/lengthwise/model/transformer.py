@@ -31,8 +31,9 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
-        size = x.float().square().mean(-1, keepdim=True).sqrt() + 1e-6
-        return (x / size.to(x.dtype)) * self.weight.to(x.dtype)
+        size = torch.linalg.vector_norm(x.float(), dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + 1e-6
+        scaled: Tensor = (x / size.to(x.dtype)) * self.weight.to(x.dtype)
+        return scaled
 
 
 class Attention(nn.Module):

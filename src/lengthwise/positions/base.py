@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from lengthwise.errors import InputError
+from lengthwise.settings import check_types
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,9 @@ class Encoding(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     """What it is, in a line."""
+
+    def __post_init__(self) -> None:
+        check_types(self)
 
     @abstractmethod
     def build(self, shape: Shape) -> Hooks:

@@ -6,7 +6,8 @@ c and L are learned; the small network has two hidden layers and no biases. So a
 query has come, but not before it has come L tokens far.
 
 Paper: the authors' code of the arithmetic paper has `min(i, L)` there, and uses the first block's bias in every block.
-`norm="min"` and `shared=True` give that variant.
+`norm="min"` and `shared=True` give that variant. It is made for plain positions: a query whose id is 0 measures
+distances against nothing, which is harmless only for the first token of all.
 """
 
 from dataclasses import dataclass
@@ -40,8 +41,11 @@ class Fire(Encoding):
     """Where L starts."""
 
     def __post_init__(self) -> None:
-        if self.norm not in ("max", "min"):
-            raise InputError(f"fire's norm must be 'max' or 'min', not {self.norm!r}.")
+        super().__post_init__()
+        if self.initial_c <= 0 or self.initial_length <= 0:
+            raise InputError(
+                f"initial_c and initial_length must start above 0, not at {self.initial_c} and {self.initial_length}."
+            )
 
     def build(self, shape: Shape) -> Hooks:
         self.require_one_level(shape)

@@ -14,6 +14,8 @@ from torch import Tensor, nn
 from lengthwise.errors import InputError
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 
+MAX_SIZE = 10_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Learned(Encoding):
@@ -28,12 +30,15 @@ class Learned(Encoding):
     """One table for all levels."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
+        if not all(1 <= size <= MAX_SIZE for size in self.sizes):
+            raise InputError(f"sizes must be the largest ids, from 1 to {MAX_SIZE:,}, not {self.sizes}.")
         if self.shared and len(set(self.sizes)) > 1:
             raise InputError(f"a shared table has one size for all levels, not sizes={self.sizes}.")
 
     def build(self, shape: Shape) -> Hooks:
         if len(self.sizes) != shape.levels:
-            raise InputError(f"sizes must give the largest id of each of the {shape.levels} levels, not {self.sizes}.")
+            raise InputError(f"sizes must give the largest id of every level, {shape.levels} in all, not {self.sizes}.")
         return LearnedTables(self, shape)
 
     def max_ids(self, shape: Shape) -> tuple[int | None, ...]:

@@ -28,6 +28,11 @@ class Rotary(Encoding):
     dims: int | None = None
     """How many dimensions of each head are turned, the first ones; by default all."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.base <= 1:
+            raise InputError(f"base must be above 1, not {self.base}.")
+
     def build(self, shape: Shape) -> Hooks:
         dims = shape.head_dim if self.dims is None else self.dims
         if dims > shape.head_dim or dims < 1 or dims % (2 * shape.levels):

@@ -29,6 +29,11 @@ class Sinusoidal(Encoding):
     base: float = 10_000.0
     """The longest wavelength is 2π times this."""
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.base <= 1:
+            raise InputError(f"base must be above 1, not {self.base}.")
+
     def build(self, shape: Shape) -> Hooks:
         if shape.width % (2 * shape.levels):
             raise InputError(

@@ -29,6 +29,7 @@ class T5(Encoding):
     """Where the last bucket begins, or nearly so."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.buckets < 2 or self.max_distance <= self.buckets // 2:
             raise InputError(
                 "t5 needs 2 buckets or more and a max_distance beyond half of them, "

@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from lengthwise.errors import InputError
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
 
+MAX_WINDOW = 1000
 MAX_RANK = 128
 """Up to how many ids, of all levels together, the bias is computed as an inner product."""
 INVISIBLE = -1e4
@@ -40,18 +41,25 @@ class Windowed(Encoding):
     """How far ids may differ: W."""
     hard: bool = True
     """Whether keys beyond the window are invisible, or get one learned number."""
-    initial_std: float = 4.0
-    """The spread of the initial numbers. Small ones leave multiplication stuck."""
+    initial_std: float = 3.0
+    """The spread of the initial numbers. Zeros leave multiplication stuck."""
+    gain: float = 4.0
+    """What the stored numbers are multiplied by: it lets them move that much faster than other weights."""
     train_length: int | None = None
     """The longest sequence of training, for the soft window: sharpens attention in longer ones."""
 
     def __post_init__(self) -> None:
-        if self.window < 0:
-            raise InputError(f"the window must be 0 or wider, not {self.window}.")
-        if self.train_length is not None and (self.hard or self.train_length < 2):
+        super().__post_init__()
+        if not 0 <= self.window <= MAX_WINDOW:
+            raise InputError(f"the window must be 0 or wider, up to {MAX_WINDOW}, not {self.window}.")
+        if self.initial_std < 0 or self.gain <= 0:
             raise InputError(
-                "train_length belongs to the soft window and must be 2 or more: leave it out, or set hard=False."
+                f"initial_std must not be below 0 and gain must be above 0, not {self.initial_std} and {self.gain}."
             )
+        if self.train_length is not None and self.hard:
+            raise InputError("train_length belongs to the soft window: leave it out, or set hard=False.")
+        if self.train_length is not None and self.train_length < 2:
+            raise InputError(f"train_length must be 2 or more, not {self.train_length}.")
 
     def build(self, shape: Shape) -> Hooks:
         return WindowBias(self, shape)
@@ -105,7 +113,7 @@ class WindowBias(Hooks):
 
     def tables(self, layer: int) -> Float[Tensor, "levels kinds heads"]:
         """The numbers of a layer, with −∞ for far keys where the window is hard."""
-        numbers = self.numbers[layer]
+        numbers = self.numbers[layer] * self.settings.gain
         if not self.settings.hard:
             return numbers
         far = numbers.new_full((numbers.shape[0], 1, numbers.shape[2]), -torch.inf)
@@ -118,4 +126,4 @@ class WindowBias(Hooks):
         return (torch.log(query.index + 1.0) / torch.log(longest)).clamp(min=1.0)
 
     def reset(self, generator: torch.Generator) -> None:
-        nn.init.normal_(self.numbers, std=self.settings.initial_std, generator=generator)
+        nn.init.normal_(self.numbers, std=self.settings.initial_std / self.settings.gain, generator=generator)

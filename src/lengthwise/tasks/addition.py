@@ -31,8 +31,6 @@ from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, Layout, symbo
 from lengthwise.tasks.problems import Problems, draw_numbers, uniform
 from lengthwise.tasks.reading import last_number
 
-PADDING_RULES = ("exact", "theory")
-
 
 @dataclass(frozen=True, kw_only=True)
 class Addition(Task):
@@ -47,11 +45,6 @@ class Addition(Task):
     padding_rule: Literal["exact", "theory"] = "exact"
     """How long a padded number is, for m numbers of up to n digits: `exact`, the digits of m·(10ⁿ−1);
     `theory`, n + 1 + ⌊log₁₀ m⌋ as in the paper's proof."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.padding_rule not in PADDING_RULES:
-            raise InputError(f"padding_rule must be 'exact' or 'theory', not {self.padding_rule!r}.")
 
     @property
     def vocabulary(self) -> tuple[str, ...]:

@@ -2,11 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from lengthwise.errors import InputError
 from lengthwise.positions.coupling import Coupling
+from lengthwise.settings import check_types
 from lengthwise.tasks.batch import INDEX
 from lengthwise.tasks.operands import is_whole
 
@@ -41,13 +42,7 @@ class Format(ABC):
     """How ids vary in training: counted from a random offset, or ascending random ids (randomised positions)."""
 
     def __post_init__(self) -> None:
-        for option in fields(self):
-            if option.type in (bool, "bool") and not isinstance(getattr(self, option.name), bool):
-                raise InputError(f"{option.name} must be True or False, not {getattr(self, option.name)!r}.")
-        if self.id_policy not in ("shift", "random"):
-            raise InputError(f"id_policy must be 'shift' or 'random', not {self.id_policy!r}.")
-        self._keep_as_tuple("coupling", "coordinates such as ('column', 'row')")
-        self._keep_as_tuple("max_ids", "integers such as (40, 40)")
+        check_types(self)
         for level in self.levels:
             if level not in self.coordinates:
                 raise InputError(
@@ -57,20 +52,12 @@ class Format(ABC):
         if not self.levels or len(set(self.levels)) < len(self.levels):
             raise InputError(f"coupling must name each level once, not {self.levels!r}.")
         if self.max_ids is not None and (
-            len(self.max_ids) != len(self.levels)
-            or not all(is_whole(max_id) and 1 <= max_id <= MAX_ID for max_id in self.max_ids)
+            len(self.max_ids) != len(self.levels) or not all(1 <= max_id <= MAX_ID for max_id in self.max_ids)
         ):
             raise InputError(
                 f"max_ids must give one positive integer for each level ({', '.join(self.levels)}), "
                 f"not {self.max_ids!r}."
             )
-
-    def _keep_as_tuple(self, option: str, what: str) -> None:
-        value = getattr(self, option)
-        if value is not None and not isinstance(value, (tuple, list)):
-            raise InputError(f"{option} must be a tuple of {what}, not {value!r}.")
-        if isinstance(value, list):
-            object.__setattr__(self, option, tuple(value))
 
     @property
     @abstractmethod
