@@ -41,8 +41,8 @@ class Windowed(Encoding):
     """How far ids may differ: W."""
     hard: bool = True
     """Whether keys beyond the window are invisible, or get one learned number."""
-    initial_std: float = 3.0
-    """The spread of the initial numbers. Zeros leave multiplication stuck."""
+    initial_std: float = 0.75
+    """The spread of the initial numbers. Larger ones learn addition more slowly, zeros leave multiplication stuck."""
     gain: float = 4.0
     """What the stored numbers are multiplied by: it lets them move that much faster than other weights."""
     train_length: int | None = None

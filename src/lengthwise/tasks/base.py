@@ -144,7 +144,7 @@ class Task(Format):
 
     def write_prompts(self, problems: Problems, numbering: Numbering | None = None) -> Batch:
         """What a model is given of each page: everything up to the `=`, ids counted from 1 or as given."""
-        layout = self._lay_out_within(self.coupling_for(training=False), problems)
+        layout, _ = self._lay_out_within(self.coupling_for(training=False), problems)
         given = [block for block in layout.blocks if not block.target]
         return self._pack(Layout(blocks=given, reach=layout.reach), problems, numbering or self._from_one(problems))
 
@@ -236,17 +236,21 @@ class Task(Format):
         self, problems: Problems, source: torch.Generator | None, draws: Int64[Tensor, "levels samples"] | None
     ) -> Batch:
         coupling, numbering = self.coupling_for(training=source is not None), self._from_one(problems)
-        layout = self._lay_out_within(coupling, problems)
-        if source is not None:
-            reach = self._reach(layout)
+        layout, reach = self._lay_out_within(coupling, problems)
+        if source is not None and reach is not None:
             numbering = coupling.randomised(reach, source) if draws is None else coupling.shifted(reach, draws)
         return self._pack(layout, problems, numbering)
 
-    def _lay_out_within(self, coupling: Coupling, problems: Problems) -> Layout:
+    def _lay_out_within(
+        self, coupling: Coupling, problems: Problems
+    ) -> tuple[Layout, Int32[Tensor, "levels samples"] | None]:
+        """The pages with their edges, and how far their coordinates reach, if that is limited at all."""
         layout = self._with_edges(self.lay_out(problems))
-        if any(max_id is not None for max_id in coupling.max_ids):
-            coupling.require_room(self._reach(layout), "A page of these problems")
-        return layout
+        if all(max_id is None for max_id in coupling.max_ids):
+            return layout, None
+        reach = self._reach(layout)
+        coupling.require_room(reach, "A page of these problems")
+        return layout, reach
 
     def _from_one(self, problems: Problems) -> Numbering:
         ones = torch.ones(len(self.levels), len(problems), dtype=torch.int32, device=problems.digits.device)

@@ -17,22 +17,19 @@ from torch import Tensor
 EXACT_IN_FLOAT32 = 10**6
 
 
-def _carry_through(columns: Num[Tensor, "*shape width"], largest: int) -> tuple[Tensor, Tensor]:
-    """Digits and incoming carries, place by place from the units up, both with the places as first dimension."""
+def _carry_through(columns: Num[Tensor, "*shape width"], largest: int) -> tuple[Tensor, list[Tensor]]:
+    """Digits, with the places as first dimension, and what each place carries on, from the units up."""
     # Floating-point multiplication is the fast exact way to divide small integers by ten: torch's integer division
     # is not vectorised. Half a unit is added so that rounding can never reach the neighbouring quotient.
     exact = torch.float32 if largest < EXACT_IN_FLOAT32 else torch.float64
     places = columns.movedim(-1, 0).to(exact, memory_format=torch.contiguous_format, copy=True)
-    carries = torch.zeros_like(places)
-    for place in range(places.shape[0]):
-        total = places[place]
-        if place > 0:
-            total += carries[place]
-        outgoing = total.add(0.5).mul_(0.1).floor_()
-        total.sub_(outgoing, alpha=10)
-        if place + 1 < places.shape[0]:
-            carries[place + 1] = outgoing
-    return places, carries
+    outgoing: list[Tensor] = []
+    for total in places.unbind(0):
+        if outgoing:
+            total += outgoing[-1]
+        outgoing.append(total.add(0.5).mul_(0.1).floor_())
+        total.sub_(outgoing[-1], alpha=10)
+    return places, outgoing
 
 
 def carry(columns: Num[Tensor, "*shape width"], largest: int = 0) -> UInt8[Tensor, "*shape width"]:
@@ -43,8 +40,8 @@ def carry(columns: Num[Tensor, "*shape width"], largest: int = 0) -> UInt8[Tenso
 
 def incoming_carries(columns: Num[Tensor, "*shape width"], largest: int = 0) -> Int32[Tensor, "*shape width"]:
     """What is carried into each place while the columns are made into digits."""
-    _, carries = _carry_through(columns, largest)
-    return carries.to(torch.int32).movedim(0, -1)
+    digits, outgoing = _carry_through(columns, largest)
+    return torch.stack([torch.zeros_like(digits[0]), *outgoing[:-1]], dim=-1).to(torch.int32)
 
 
 def widen(digits: Shaped[Tensor, "*shape width"], width: int) -> Shaped[Tensor, "*shape wide"]:
