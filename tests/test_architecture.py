@@ -11,7 +11,7 @@ GROUND = {"errors", "randomness", "discovery", "files", "settings"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "randomness": set(),
-    "discovery": set(),
+    "discovery": {"errors"},
     "files": set(),
     "settings": {"errors"},
     "positions": GROUND,

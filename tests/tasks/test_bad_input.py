@@ -62,7 +62,7 @@ def test_operands(name: str, operands: Any, words: str) -> None:
         ("division", {}, "no task 'division'"),
         ("additon", {}, "did you mean 'addition'"),
         ("addition", {"scrachpad": True}, "did you mean 'scratchpad'"),
-        ("parity", {"padding_rule": "exact"}, "no option 'padding_rule'"),
+        ("parity", {"padding_rule": "exact"}, "no setting 'padding_rule'"),
         ("addition", {"scratchpad": "yes"}, "scratchpad must be True or False"),
         ("addition", {"start_with_zeros": 1}, "start_with_zeros must be True or False"),
         ("addition", {"padding_rule": "loose"}, "one of 'exact', 'theory'"),

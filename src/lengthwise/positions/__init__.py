@@ -1,12 +1,10 @@
 """Position ids and, built on them, position encodings. One file an encoding."""
 
 import sys
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from lengthwise.discovery import discover
-from lengthwise.errors import InputError, instead
+from lengthwise.discovery import discover, make
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 from lengthwise.positions.coupling import Coupling
 
@@ -21,11 +19,4 @@ def encodings() -> dict[str, type[Encoding]]:
 
 def encoding(name: str, **settings: Any) -> Encoding:
     """An encoding with its settings: `encoding("windowed", window=2, hard=False)`."""
-    if name not in encodings():
-        raise InputError(f"There is no encoding {name!r}: {instead(name, encodings())}")
-    kind = encodings()[name]
-    known = [field.name for field in fields(kind)]
-    for setting in settings:
-        if setting not in known:
-            raise InputError(f"{name} has no setting {setting!r}: {instead(setting, known)}")
-    return kind(**settings)
+    return make(encodings(), "encoding", name, settings)
