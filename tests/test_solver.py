@@ -161,6 +161,28 @@ def test_half_precision_and_a_written_card_survive(tmp_path: Path) -> None:
     assert (tmp_path / "README.md").read_text() == "mine"
     with pytest.raises(lw.InputError, match="devcie are for repositories"):
         lw.Solver.from_pretrained(tmp_path, devcie="cuda")
+    with pytest.raises(lw.InputError, match="pushtohub can only be given with push_to_hub=True"):
+        again.save_pretrained(tmp_path, pushtohub=True)
+
+
+def test_pushing_saves_what_a_folder_would_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub itself cannot be reached in a test: what it would be given is looked at."""
+    held: list[str] = []
+
+    class Hub:
+        def __init__(self, **options: Any) -> None:
+            pass
+
+        def create_repo(self, repo_id: str, **options: Any) -> Any:
+            return type("Repository", (), {"repo_id": repo_id})
+
+        def upload_folder(self, *, folder_path: Any, **options: Any) -> str:
+            held.extend(sorted(file.name for file in Path(folder_path).iterdir()))
+            return "uploaded"
+
+    monkeypatch.setattr("huggingface_hub.hub_mixin.HfApi", Hub)
+    assert solver("learned").save_pretrained(tmp_path / "mine", push_to_hub=True, private=True) == "uploaded"
+    assert held == ["README.md", "config.json", "model.safetensors"]
 
 
 @pytest.mark.usefixtures("as_users_run")

@@ -86,7 +86,7 @@ class Solver(nn.Module, PyTorchModelHubMixin):
                 f"the model takes {transformer.shape.levels} levels of ids, the task gives {len(task.levels)}: "
                 f"{', '.join(task.levels)}."
             )
-        names = [ALIASES.get(token, token) for token in self.vocabulary]
+        self._names = names = [ALIASES.get(token, token) for token in self.vocabulary]
         missing = [token for token in task.vocabulary if token not in names]
         if missing:
             raise InputError(f"the model's vocabulary lacks {', '.join(missing)}, which {task.name} is written with.")
@@ -129,11 +129,11 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         maxima = self.transformer.encoding.max_ids(self.transformer.shape)
         if all(max_id is None for max_id in maxima):
             return
-        for level, max_id, ids in zip(self.task.levels, maxima, position_ids, strict=True):
-            lowest, highest = ids.aminmax()
-            if max_id is not None and (int(highest) > max_id or int(lowest) < 0):
+        lowest, highest = (bound.tolist() for bound in position_ids.aminmax(dim=1))
+        for level, max_id, low, high in zip(self.task.levels, maxima, lowest, highest, strict=True):
+            if max_id is not None and (high > max_id or low < 0):
                 raise InputError(
-                    f"This needs {level} ids from {int(lowest)} to {int(highest)}, but the model's are 0 to {max_id}: "
+                    f"This needs {level} ids from {low} to {high}, but the model's are 0 to {max_id}: "
                     "give it shorter or fewer numbers, or smaller offsets."
                 )
 
@@ -144,18 +144,9 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         position_ids: Sequence[Sequence[int]] | Integer[Tensor, "levels tokens"] | None = None,
     ) -> Float[Tensor, "tokens vocabulary"]:
         """The logits after every token of one page. Without ids, tokens are numbered one after the other."""
-        names = [ALIASES.get(token, token) for token in self.vocabulary]
-        numbers = []
         if not isinstance(tokens, Iterable) or not list(tokens):
             raise InputError("there is nothing to score: give the tokens of a page.")
-        for token in tokens.tolist() if isinstance(tokens, Tensor) else tokens:
-            known = ALIASES.get(token, token) if isinstance(token, str) else token
-            if known in names:
-                numbers.append(names.index(known))
-            elif isinstance(known, int) and 0 <= known < len(names):
-                numbers.append(known)
-            else:
-                raise InputError(f"{token!r} is not in the model's vocabulary: {' '.join(self.vocabulary)}.")
+        numbers = [self._number(token) for token in (tokens.tolist() if isinstance(tokens, Tensor) else tokens)]
         ids = [list(range(len(numbers)))] * self.transformer.shape.levels if position_ids is None else position_ids
         ids = ids.tolist() if isinstance(ids, Tensor) else ids
         lists = isinstance(ids, Sequence) and all(isinstance(level, Sequence) for level in ids)
@@ -171,14 +162,21 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         logits: Tensor = self.transformer(torch.tensor(numbers, device=self.device), packed, boundaries)
         return logits
 
+    def _number(self, token: str | int) -> int:
+        known = ALIASES.get(token, token) if isinstance(token, str) else token
+        if known in self._names:
+            return self._names.index(known)
+        if isinstance(known, int) and 0 <= known < len(self._names):
+            return known
+        raise InputError(f"{token!r} is not in the model's vocabulary: {' '.join(self.vocabulary)}.")
+
     def solve(self, problem: str | Sequence[int | str]) -> Solution:
         """Write a problem out, token by token: `solve("57+48+96")` or `solve([57, 48, 96])`."""
         operands = recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
         page = self.task.write(operands)
         batch = self.task.write_all(self.task.parse(operands).to(self.device))
         written = self.decode(batch)
-        response = [self.vocabulary[number] for number in written.response(0)]
-        response = [ALIASES.get(token, token) for token in response]
+        response = [self._names[number] for number in written.response(0)]
         reading = self.task.read(operands, response)
         return Solution(
             page=page,
@@ -237,9 +235,8 @@ class Solver(nn.Module, PyTorchModelHubMixin):
             written = self.decode(batch)
             prompts = batch.boundaries[1:] - torch.bincount(sample[targets], minlength=len(batch))
             step = targets - prompts[sample[targets]]
-            beyond = step >= written.tokens.shape[1]
             got = written.tokens[sample[targets], step.clamp(max=written.tokens.shape[1] - 1)]
-            right = ~beyond & (step < written.lengths[sample[targets]]) & (got == numbers[targets])
+            right = (step < written.lengths[sample[targets]]) & (got == numbers[targets])
         wrong = torch.bincount(sample[targets][~right], minlength=len(batch))
         return wrong == 0
 
@@ -291,13 +288,25 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     # Saving and loading.
 
-    def save_pretrained(self, save_directory: str | Path, *, push_to_hub: bool = False, **options: Any) -> str | None:
-        """Save to a folder: what was there stays whole until it is replaced. `options` are those of `push_to_hub`."""
+    def save_pretrained(
+        self,
+        save_directory: str | Path,
+        *,
+        config: object = None,
+        repo_id: str | None = None,
+        push_to_hub: bool = False,
+        model_card_kwargs: object = None,
+        **push_options: Any,
+    ) -> str | None:
+        """Save to a folder: each file that was there stays whole until it is replaced.
+
+        The keywords are the hub's. `config` and `model_card_kwargs` come from its `push_to_hub` and have no use here:
+        config.json and the card are written from the model itself.
+        """
+        if push_options and not push_to_hub:
+            raise InputError(f"{', '.join(push_options)} can only be given with push_to_hub=True.")
         checkpoint.write(Path(save_directory), self.transformer, self.task, self.vocabulary)
-        if not push_to_hub:
-            return None
-        repository = options.pop("repo_id", None) or Path(save_directory).name
-        return self.push_to_hub(repository, **options)
+        return self.push_to_hub(repo_id or Path(save_directory).name, **push_options) if push_to_hub else None
 
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> "Solver":
@@ -310,4 +319,4 @@ def load(name: str | Path) -> Solver:
     folder = Path(name)
     if not folder.is_dir():
         raise InputError(f"There is no model folder {str(name)!r}: give a folder that a model was saved to.")
-    return Solver(*checkpoint.read(folder)).eval()
+    return Solver.from_pretrained(folder)

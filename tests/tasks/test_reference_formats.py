@@ -8,8 +8,6 @@ import pytest
 
 import lengthwise as lw
 
-SCRATCHPAD = {"reverse_query": False, "reverse_response": True, "zero_padding": True}
-
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "parity": ("parity", {"scratchpad": False}),
     "parity_scratchpad": ("parity", {"scratchpad": True}),

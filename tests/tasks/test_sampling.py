@@ -9,6 +9,7 @@ from formats import FORMATS, SIZES, describe
 
 import lengthwise as lw
 from lengthwise.tasks import base
+from lengthwise.tasks.batch import _Growing
 
 
 def operands(task: lw.Task, batch: lw.Batch, sample: int) -> list[str]:
@@ -34,25 +35,20 @@ def test_in_bulk_as_one_by_one(task: lw.Task, fixed: bool) -> None:
 def test_chunks_do_not_show(task: lw.Task, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = task.sample(300, seed=5, **SIZES[task.name])
     monkeypatch.setitem(base.CHUNK_CELLS, "cpu", 2000)
-    for pieces in (task.sample(300, seed=5, **SIZES[task.name]),):
-        assert pieces.tokens.equal(whole.tokens)
-        assert pieces.position_ids.equal(whole.position_ids)
-        assert pieces.targets.equal(whole.targets)
-        assert pieces.boundaries.equal(whole.boundaries)
-        assert pieces.offsets.equal(whole.offsets)
+    pieces = task.sample(300, seed=5, **SIZES[task.name])
+    assert pieces.tokens.equal(whole.tokens)
+    assert pieces.position_ids.equal(whole.position_ids)
+    assert pieces.targets.equal(whole.targets)
+    assert pieces.boundaries.equal(whole.boundaries)
+    assert pieces.offsets.equal(whole.offsets)
 
 
-def test_room_that_turns_out_too_small_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from lengthwise.tasks import batch
-
-    task = lw.task("addition")
-    whole = task.sample(200, seed=5, length=5, count=5)
-    monkeypatch.setitem(base.CHUNK_CELLS, "cpu", 500)
-    monkeypatch.setattr(batch, "SPARE_ROOM", 0.3)
-    with pytest.raises(RuntimeError):  # less than no spare room: what is held cannot take the next part
-        task.sample(200, seed=5, length=5, count=5)
-    monkeypatch.setattr(batch, "SPARE_ROOM", 1.0)
-    assert task.sample(200, seed=5, length=5, count=5).tokens.equal(whole.tokens)
+def test_room_that_turns_out_too_small_grows() -> None:
+    parts = [torch.arange(size, dtype=torch.int32).repeat(2, 1) for size in (3, 50, 7, 400)]
+    growing = _Growing(parts[0], room=4)
+    for part in parts:
+        growing.append(part)
+    assert growing.filled.equal(torch.cat(parts, dim=1))
 
 
 def test_a_batch_depends_on_its_seed_alone() -> None:

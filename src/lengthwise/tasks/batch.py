@@ -109,7 +109,7 @@ class _Growing:
         shape = (*like.shape[:-1], room)
         if like.device.type != "cpu":
             return like.new_empty(shape)
-        # numpy asks for huge pages, torch does not: that is a few hundred page faults instead of 150,000.
+        # numpy asks for huge pages, torch does not: that is far fewer page faults.
         return torch.from_numpy(np.empty(shape, dtype=like.new_empty(0).numpy().dtype))
 
     def append(self, part: Tensor) -> None:
