@@ -20,7 +20,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checkpoint": GROUND | {"positions", "tasks", "model"},
     "solver": GROUND | {"positions", "tasks", "model", "checkpoint"},
     "interop": GROUND | {"positions", "tasks", "model", "checkpoint", "solver"},
-    "figures": {"errors", "tasks"},
+    "results": GROUND,
+    "figures": {"errors", "files", "tasks", "results"},
 }
 FREE = {"__init__", "__main__", "cli"}
 """The public API and the command stand above all rooms."""
