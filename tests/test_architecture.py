@@ -7,20 +7,27 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "lengthwise"
 
-GROUND = {"errors", "randomness", "discovery", "files", "settings"}
+GROUND = {"errors", "randomness", "discovery", "files", "settings", "version"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "randomness": set(),
     "discovery": {"errors"},
     "files": set(),
     "settings": {"errors"},
+    "version": set(),
     "positions": GROUND,
     "tasks": GROUND | {"positions"},
     "model": GROUND | {"positions"},
     "checkpoint": GROUND | {"positions", "tasks", "model"},
     "solver": GROUND | {"positions", "tasks", "model", "checkpoint"},
     "interop": GROUND | {"positions", "tasks", "model", "checkpoint", "solver"},
+    "recipe": GROUND | {"positions", "tasks", "model"},
+    "presets": GROUND | {"positions", "tasks", "model", "recipe"},
     "results": GROUND,
+    "data": GROUND | {"tasks", "model", "solver", "recipe"},
+    "evaluate": GROUND | {"tasks", "model", "checkpoint", "solver", "recipe", "results"},
+    "runs": GROUND | {"checkpoint", "solver", "recipe"},
+    "train": GROUND | {"model", "solver", "recipe", "data", "evaluate", "runs"},
     "figures": {"errors", "files", "tasks", "results"},
 }
 FREE = {"__init__", "__main__", "cli"}

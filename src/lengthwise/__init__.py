@@ -1,30 +1,44 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
-from lengthwise import interop, positions, tasks
+from lengthwise import interop, positions, presets, tasks
 from lengthwise.errors import InputError
+from lengthwise.evaluate import evaluate
 from lengthwise.model import ModelConfig, Transformer
 from lengthwise.positions import Coupling, Encoding, encoding
+from lengthwise.recipe import Data, Recipe, Training, Watch
+from lengthwise.results import Grid
+from lengthwise.runs import Run
 from lengthwise.solver import Solver, load
 from lengthwise.tasks import Batch, Page, Problems, Reading, Task, task
-
-__version__ = "0.1.0"
+from lengthwise.train import train
+from lengthwise.version import __version__
 
 __all__ = [
     "Batch",
     "Coupling",
+    "Data",
     "Encoding",
+    "Grid",
     "InputError",
     "ModelConfig",
     "Page",
     "Problems",
     "Reading",
+    "Recipe",
+    "Run",
     "Solver",
     "Task",
+    "Training",
     "Transformer",
+    "Watch",
+    "__version__",
     "encoding",
+    "evaluate",
     "interop",
     "load",
     "positions",
+    "presets",
     "task",
     "tasks",
+    "train",
 ]

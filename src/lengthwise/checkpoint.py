@@ -1,6 +1,7 @@
 """A model as a folder: `config.json`, complete and read strictly, and `model.safetensors`. Nothing is unpickled."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +15,67 @@ from lengthwise.errors import InputError
 from lengthwise.files import write_whole
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.transformer import Transformer
+from lengthwise.positions.base import Encoding
 from lengthwise.settings import from_json, to_json
 
 FORMAT = 1
 """The version of what is written here; a reader refuses newer ones."""
 CONFIG, WEIGHTS, CARD = "config.json", "model.safetensors", "README.md"
 KEYS = ("format", "model", "encoding", "task", "vocabulary")
+RUN = "run"
+"""The key a run folder has besides: how the model was trained."""
 
 
-def write(folder: Path, model: Transformer, task: tasks.Task, vocabulary: tuple[str, ...]) -> None:
-    """Save a model and all that is needed to use it."""
-    config = {
-        "format": FORMAT,
-        "model": to_json(model.config),
-        "encoding": to_json(model.encoding),
-        "task": to_json(task),
-        "vocabulary": list(vocabulary),
-    }
-    weights = {name.replace("_orig_mod.", ""): weight for name, weight in model.state_dict().items()}
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """What a folder says of its model, weights apart."""
+
+    model: ModelConfig
+    encoding: Encoding
+    task: tasks.Task
+    vocabulary: tuple[str, ...]
+    run: dict[str, Any] | None = None
+    """How it was trained, if it lies in a run folder."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in the file."""
+        return {
+            "format": FORMAT,
+            "model": to_json(self.model),
+            "encoding": to_json(self.encoding),
+            "task": to_json(self.task),
+            "vocabulary": list(self.vocabulary),
+        } | ({} if self.run is None else {RUN: self.run})
+
+
+def write(
+    folder: Path,
+    model: Transformer,
+    task: tasks.Task,
+    vocabulary: tuple[str, ...],
+    *,
+    run: dict[str, Any] | None = None,
+    step: int | None = None,
+) -> None:
+    """Save a model and all that is needed to use it; in a run folder, how it is trained and how far it has come."""
+    about = Description(model=model.config, encoding=model.encoding, task=task, vocabulary=vocabulary, run=run)
+    noted = None if step is None else {"step": str(step)}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / WEIGHTS, save({name: weight.contiguous().cpu() for name, weight in weights.items()}))
-        write_whole(folder / CONFIG, json.dumps(config, indent=2).encode())
+        write_whole(folder / WEIGHTS, save(tensors_of(model), noted))
+        write_whole(folder / CONFIG, json.dumps(about.to_json(), indent=2).encode())
         if not (folder / CARD).exists():
             write_whole(folder / CARD, _card(model, task).encode())
     except OSError as error:
         raise InputError(f"{str(folder)!r} cannot be written to: {error.strerror or error}.") from error
+
+
+def tensors_of(model: Transformer) -> dict[str, Tensor]:
+    """The weights by name, on the CPU."""
+    return {
+        name.replace("_orig_mod.", ""): weight.contiguous().cpu()  # a compiled part adds that to its names
+        for name, weight in model.state_dict().items()
+    }
 
 
 def _card(model: Transformer, task: tasks.Task) -> str:
@@ -70,6 +106,18 @@ def find(name: str | Path, **options: Any) -> Path:
 
 def read(folder: Path) -> tuple[Transformer, tasks.Task, tuple[str, ...]]:
     """The model of a folder, its task and its vocabulary; anything amiss is refused in a sentence."""
+    about = describe(folder)
+    size = len(about.vocabulary) - about.model.reserved_tokens
+    try:
+        model = Transformer(about.model, about.encoding, vocabulary_size=size, levels=len(about.task.levels))
+    except (RuntimeError, MemoryError) as error:
+        raise InputError(f"{CONFIG} of {str(folder)!r} describes a model that does not fit the memory.") from error
+    _load_weights(model, folder)
+    return model, about.task, about.vocabulary
+
+
+def describe(folder: Path) -> Description:
+    """What config.json says; anything amiss is refused in a sentence."""
     config = _read_config(folder)
     where = f"{CONFIG} of {str(folder)!r}"
     task = from_json(_kind(tasks.kinds(), config["task"], "task", where), config["task"], f"the task in {where}")
@@ -83,12 +131,7 @@ def read(folder: Path) -> tuple[Transformer, tasks.Task, tuple[str, ...]]:
     size = len(vocabulary) - settings.reserved_tokens
     if size < 1:
         raise InputError(f"{where} reserves {settings.reserved_tokens} of its {len(vocabulary)} tokens: none is left.")
-    try:
-        model = Transformer(settings, encoding, vocabulary_size=size, levels=len(task.levels))
-    except (RuntimeError, MemoryError) as error:
-        raise InputError(f"{where} describes a model that does not fit the memory.") from error
-    _load_weights(model, folder)
-    return model, task, vocabulary
+    return Description(model=settings, encoding=encoding, task=task, vocabulary=vocabulary, run=config.get(RUN))
 
 
 def _read_config(folder: Path) -> dict[str, Any]:
@@ -108,11 +151,11 @@ def _read_config(folder: Path) -> dict[str, Any]:
             f"{str(folder)!r} was saved in format {config['format']}, this version reads up to {FORMAT}: "
             "install a newer lengthwise."
         )
-    unknown, missing = [key for key in config if key not in KEYS], [key for key in KEYS if key not in config]
+    unknown, missing = [key for key in config if key not in (*KEYS, RUN)], [key for key in KEYS if key not in config]
     if unknown or missing:
         amiss = f"has an unknown key {unknown[0]!r}" if unknown else f"lacks the key {missing[0]!r}"
         raise InputError(f"{CONFIG} of {str(folder)!r} {amiss}: its keys are {', '.join(KEYS)}.")
-    if not all(isinstance(config[part], dict) for part in ("model", "encoding", "task")):
+    if not all(isinstance(config[part], dict) for part in ("model", "encoding", "task", RUN) if part in config):
         raise InputError(f"{CONFIG} of {str(folder)!r} must describe model, encoding and task as objects.")
     if not isinstance(config["vocabulary"], list) or not all(isinstance(token, str) for token in config["vocabulary"]):
         raise InputError(f"{CONFIG} of {str(folder)!r} must give its vocabulary as a list of tokens.")

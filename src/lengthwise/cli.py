@@ -22,7 +22,8 @@ from tyro.conf import FlagCreatePairsOff, OmitArgPrefixes, Positional, arg
 
 import lengthwise as lw
 from lengthwise.errors import InputError, instead
-from lengthwise.figures.page import draw_page, save_figure
+from lengthwise.figures.page import draw_page
+from lengthwise.figures.saving import save_figure
 from lengthwise.figures.terminal import page_text
 from lengthwise.tasks import Task
 from lengthwise.tasks.text import recognise

@@ -1,13 +1,19 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and by one process at a time."""
 
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+UNFINISHED = ".part"
+"""How the names of files end that are being written."""
 
 
 def write_whole(file: Path, content: bytes) -> None:
     """Write a file so that a reader, or a power cut, finds the old content or the new, never a part."""
-    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    descriptor, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.", suffix=UNFINISHED)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             stream.write(content)
@@ -23,3 +29,22 @@ def write_whole(file: Path, content: bytes) -> None:
         os.fsync(folder)  # the rename itself must reach the disk
     finally:
         os.close(folder)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes that were killed while writing have left. Only for who has the folder for himself."""
+    for leftover in folder.glob(f".*{UNFINISHED}"):
+        leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[bool]:
+    """Hold a lock file, or say False where another process does. The lock goes with its process, however that ends."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True

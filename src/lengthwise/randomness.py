@@ -17,6 +17,10 @@ import torch
 
 def generator(seed: int, *purpose: str | int, device: str | torch.device = "cpu") -> torch.Generator:
     """A generator on `device` for one purpose, for example `generator(seed, "offsets", step)`."""
+    return torch.Generator(device=device).manual_seed(derive(seed, *purpose))
+
+
+def derive(seed: int, *purpose: str | int) -> int:
+    """A seed of its own for one purpose."""
     name = repr((int(seed), *purpose)).encode()
-    derived = int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little")
-    return torch.Generator(device=device).manual_seed(derived >> 1)  # manual_seed takes 63 bits
+    return int.from_bytes(hashlib.blake2b(name, digest_size=8).digest(), "little") >> 1  # manual_seed takes 63 bits

@@ -73,8 +73,8 @@ class Grid:
     seed: int
     dtype: str = "float32"
     model: dict[str, Any] = field(default_factory=dict)
-    """Its `name`, a `fingerprint` of its weights, its number of `parameters`, its `encoding`, and the largest sizes it was
-    `trained_on`, by axis."""
+    """Its `name`, a `fingerprint` of its weights, its number of `parameters`, its `encoding`, and the largest sizes it
+    was `trained_on`, by axis."""
     seconds: float = 0.0
     """Time spent on the cells."""
     made: dict[str, str] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class Grid:
     @property
     def cells(self) -> Iterator[tuple[int, int, int, int | None]]:
         """Row and column of every cell with its length and count."""
-        counts: Sequence[int | None] = self.axes.get("count", [None])  # type: ignore[arg-type]
+        counts: Sequence[int | None] = self.axes.get("count", [None])
         for (row, length), (column, count) in product(enumerate(self.axes["length"]), enumerate(counts)):
             yield row, column, length, count
 

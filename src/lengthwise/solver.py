@@ -4,7 +4,7 @@ It can solve (write a response token by token), score a page, show its attention
 """
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from lengthwise import checkpoint
 from lengthwise.errors import InputError
+from lengthwise.model.attention import Known
 from lengthwise.model.config import ModelConfig
-from lengthwise.model.decode import Decoded, decode
+from lengthwise.model.decode import Decoded, decode, stream
 from lengthwise.model.transformer import Transformer
 from lengthwise.positions.base import Encoding
 from lengthwise.tasks import Batch, Page, Reading, Task
@@ -70,8 +71,12 @@ class Attention:
 class Solver(nn.Module, PyTorchModelHubMixin):
     """A Transformer and its task."""
 
+    _to_model: Tensor
+    _to_task: Tensor
+
     def __init__(self, transformer: Transformer, task: Task, vocabulary: tuple[str, ...] | None = None) -> None:
         super().__init__()
+        self.trained_on: dict[str, int] | None = None  # the largest sizes of its training, by axis, where that is known
         self._hub_mixin_config = None  # config.json is ours: complete, and read strictly
         reserved = tuple(f"[{number}]" for number in range(1, transformer.config.reserved_tokens + 1))
         self.transformer, self.task = transformer, task
@@ -90,9 +95,10 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         missing = [token for token in task.vocabulary if token not in names]
         if missing:
             raise InputError(f"the model's vocabulary lacks {', '.join(missing)}, which {task.name} is written with.")
-        self._to_model = torch.tensor([names.index(token) for token in task.vocabulary])
+        to_model = torch.tensor([names.index(token) for token in task.vocabulary])
         back = [task.vocabulary.index(token) if token in task.vocabulary else len(task.vocabulary) for token in names]
-        self._to_task = torch.tensor(back)
+        self.register_buffer("_to_model", to_model, persistent=False)
+        self.register_buffer("_to_task", torch.tensor(back), persistent=False)
 
     @classmethod
     def new(cls, task: Task, encoding: Encoding, config: ModelConfig | None = None, *, seed: int = 0) -> "Solver":
@@ -120,7 +126,8 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     def forward(self, batch: Batch, **options: Any) -> Float[Tensor, "outputs vocabulary"]:
         """Logits of a batch of pages."""
-        self.require_ids(batch.position_ids)
+        known: Known | None = options.get("known")
+        self.require_ids(batch.position_ids if known is None else torch.tensor([[high] for high in known.highest]))
         logits: Tensor = self.transformer(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
         return logits
 
@@ -175,36 +182,48 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         operands = recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
         page = self.task.write(operands)
         batch = self.task.write_all(self.task.parse(operands).to(self.device))
-        written = self.decode(batch)
-        response = [self._names[number] for number in written.response(0)]
+        (response,) = self.responses(batch)
         reading = self.task.read(operands, response)
         return Solution(
             page=page,
             response=response,
             answer=reading.answer,
             reading=reading,
-            ended=bool(written.ended[0]),
+            ended=response[-1:] == [EDGE],
             ids="given" if self.task.ids_given else "rule",
         )
 
-    @torch.no_grad()
+    def stream(self, problem: str | Sequence[int | str]) -> Iterator[str]:
+        """The tokens of `solve` as they are written."""
+        operands = recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
+        batch = self.task.write_all(self.task.parse(operands).to(self.device))
+        for step in stream(self.transformer, **self._to_decode(batch)):
+            yield self._names[int(step.tokens[0])]
+
     def decode(self, batch: Batch) -> Decoded:
         """Write responses to the queries of a batch, token by token, numbered as the model numbers tokens."""
+        return decode(self.transformer, **self._to_decode(batch))
+
+    def responses(self, batch: Batch) -> list[list[str]]:
+        """What the model writes after the query of every page, its end included where it writes one."""
+        written = self.decode(batch)
+        return [[self._names[number] for number in written.response(sample)] for sample in range(len(batch))]
+
+    def _to_decode(self, batch: Batch) -> dict[str, Any]:
         prompts = self.task.write_prompts(batch.problems, batch.numbering)
         sizes = batch.boundaries.diff() - prompts.boundaries.diff()
         limits = sizes + SPARE_TOKENS
         self.require_ids(batch.position_ids)
         rule, state = self._given_ids(batch, prompts) if self.task.ids_given else self._told_ids(batch)
-        return decode(
-            self.transformer,
-            self.numbers(prompts.tokens),
-            prompts.position_ids,
-            prompts.boundaries,
-            rule=rule,
-            state=state,
-            end=int(self._to_model[self.task.vocabulary.index(EDGE)]),
-            limits=limits,
-        )
+        return {
+            "tokens": self.numbers(prompts.tokens),
+            "position_ids": prompts.position_ids,
+            "boundaries": prompts.boundaries,
+            "rule": rule,
+            "state": state,
+            "end": int(self._to_model[self.task.vocabulary.index(EDGE)]),
+            "limits": limits,
+        }
 
     def _told_ids(self, batch: Batch) -> tuple[Any, Any]:
         maxima = self.transformer.encoding.max_ids(self.transformer.shape)
@@ -311,7 +330,12 @@ class Solver(nn.Module, PyTorchModelHubMixin):
     @classmethod
     def from_pretrained(cls, pretrained_model_name_or_path: str | Path, **options: Any) -> "Solver":
         """A solver from a folder, or from a repository of the hub: `options` are those of `snapshot_download`."""
-        return cls(*checkpoint.read(checkpoint.find(pretrained_model_name_or_path, **options))).eval()
+        folder = checkpoint.find(pretrained_model_name_or_path, **options)
+        solver = cls(*checkpoint.read(folder)).eval()
+        run = checkpoint.describe(folder).run
+        if run is not None:
+            solver.trained_on = {axis: run["data"][axis] for axis in ("length", "count") if run["data"].get(axis)}
+        return solver
 
 
 def load(name: str | Path) -> Solver:

@@ -1,7 +1,5 @@
 """A page as a picture: tokens above, one coloured row of ids per level below, as in the paper's figures."""
 
-from pathlib import Path
-
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -11,7 +9,6 @@ from lengthwise.errors import InputError
 from lengthwise.figures.palette import PART_COLOURS, id_colour
 from lengthwise.tasks.page import Page
 
-FORMATS = (".png", ".svg", ".pdf")
 MAX_TOKENS = 2_000
 PER_ROW = 48
 
@@ -42,19 +39,6 @@ def draw_page(page: Page) -> Figure:
             for level, ids in enumerate(page.position_ids):
                 _cell(axes, column, top - level - 2, str(ids[place]), id_colour(ids[place]))
     return figure
-
-
-def save_figure(figure: Figure, file: Path) -> None:
-    """Save a picture as PNG, SVG or PDF, by the file's ending."""
-    kind = next((ending for ending in FORMATS if file.name.lower().endswith(ending)), None)
-    if kind is None:
-        raise InputError(f"{file.name!r} has no ending of a picture: save as {', '.join(FORMATS)}.")
-    if not file.absolute().parent.is_dir():
-        raise InputError(f"There is no folder {str(file.parent)!r} to save {file.name!r} in: make it first.")
-    try:
-        figure.savefig(file, dpi=200, format=kind[1:])
-    except OSError as error:
-        raise InputError(f"{file.name!r} cannot be written: {error.strerror or error}.") from error
 
 
 def _cell(axes: Axes, column: int, bottom: float, text: str, colour: str | None, weight: str = "normal") -> None:

@@ -50,14 +50,17 @@ class Arrangement:
         self._areas = [sequences * longest for sequences, longest in self.shapes]
         device = boundaries.device
         slots, real = [], []
-        for rows, longest in groups:
-            chosen = torch.tensor(rows, device=device)
+        every = torch.tensor([row for rows, _ in groups for row in rows])
+        if device.type == "cuda":  # a copy from pinned memory does not wait for the device
+            every = every.pin_memory().to(device, non_blocking=True)
+        for chosen, (_, longest) in zip(torch.split(every, [len(rows) for rows, _ in groups]), groups, strict=True):
             slot = boundaries[chosen, None] + torch.arange(longest, device=device)
             slots.append(slot.clamp(max=tokens - 1).flatten())
             real.append((slot < boundaries[chosen + 1, None]).flatten())
         self.slots, self.real = torch.cat(slots), torch.cat(real)  # which token stands where; and whether it belongs
-        there = self.real.nonzero()[:, 0]
-        self.spots = torch.empty(tokens, dtype=torch.int64, device=device).index_put((self.slots[there],), there)
+        there = torch.where(self.real, self.slots, tokens)  # padding goes to a spot of its own
+        spots = torch.empty(tokens + 1, dtype=torch.int64, device=device)
+        self.spots = spots.scatter_(0, there, torch.arange(len(there), device=device))[:-1]
 
     def pad(self, packed: Float[Tensor, "tokens heads dim"]) -> list[Float[Tensor, "sequences heads longest dim"]]:
         """Every group, side by side."""
@@ -82,20 +85,32 @@ class Arrangement:
         ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """What is known of a batch without reading it back from the device: reading back waits for all work in progress."""
+
+    sizes: tuple[int, ...]
+    """How many tokens each sequence has."""
+    highest: tuple[int, ...]
+    """The largest id of each level."""
+
+
 class Sequences:
     """Which tokens of a packed batch form a sequence."""
 
-    def __init__(self, boundaries: Int[Tensor, " sequences_and_one"], tokens: int) -> None:
+    def __init__(
+        self, boundaries: Int[Tensor, " sequences_and_one"], tokens: int, sizes: Sequence[int] | None = None
+    ) -> None:
         self.boundaries = boundaries
-        self._tokens = tokens
-        sizes = boundaries.diff()
-        row = torch.repeat_interleave(torch.arange(len(sizes), device=boundaries.device), sizes, output_size=tokens)
+        self._tokens, self._sizes = tokens, sizes
+        each = boundaries.diff()
+        row = torch.repeat_interleave(torch.arange(len(each), device=boundaries.device), each, output_size=tokens)
         self.index = torch.arange(tokens, device=boundaries.device) - boundaries[:-1][row]
 
     @cached_property
-    def sizes(self) -> list[int]:
+    def sizes(self) -> Sequence[int]:
         """How many tokens each sequence has."""
-        sizes: list[int] = self.boundaries.diff().tolist()
+        sizes: Sequence[int] = self.boundaries.diff().tolist() if self._sizes is None else self._sizes
         return sizes
 
     @cached_property
@@ -149,6 +164,7 @@ def causal(length: int, device: torch.device) -> Bool[Tensor, "length length"]:
 Packed = Float[Tensor, "tokens heads head_dim"]
 
 
+@torch.compiler.disable  # type: ignore[untyped-decorator]  # it works with lists of lengths, for which every batch would be compiled anew
 def attend(query: Packed, key: Packed, value: Packed, context: Context, layer: int) -> Packed:
     """Mix the values of each sequence, by the one of the ways that fits."""
     hooks, place = context.hooks, context.place

@@ -26,8 +26,8 @@ class ModelConfig:
     """Attention heads of a block."""
     width: int = 64
     """The embedding dimension."""
-    head_dim: int = 16
-    """Dimensions of a head; heads × head_dim need not be the width."""
+    head_dim: int | None = None
+    """Dimensions of a head; by default the width divided by the heads, but their product need not be the width."""
     feedforward: int = 128
     """The hidden width of the feed-forward network."""
     activation: Literal["gelu", "relu"] = "gelu"
@@ -48,5 +48,15 @@ class ModelConfig:
     def __post_init__(self) -> None:
         check_types(self)
         for name, (least, most) in BOUNDS.items():
-            if not least <= getattr(self, name) <= most:
+            if getattr(self, name) is not None and not least <= getattr(self, name) <= most:
                 raise InputError(f"{name} must be from {least} to {most:,}, not {getattr(self, name)}.")
+        if self.head_dim is None and self.width % self.heads:
+            raise InputError(
+                f"a width of {self.width} cannot be divided among {self.heads} heads: "
+                f"take a multiple of {self.heads}, or give head_dim, the dimensions of a head."
+            )
+
+    @property
+    def dim_per_head(self) -> int:
+        """Dimensions of a head, as given or by division."""
+        return self.width // self.heads if self.head_dim is None else self.head_dim

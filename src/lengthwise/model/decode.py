@@ -1,14 +1,14 @@
-"""Greedy decoding, batched, with a key-value cache: the most likely token, again and again.
+"""Greedy decoding, batched, with a key-value cache: the most likely token, again and again; all at once or as a stream.
 
 Ids of new tokens come from a rule that knows the query and what was written (`Rule`); the model never sees an answer.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Int, Integer
+from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor
 
 from lengthwise.model.attention import Cache
@@ -35,7 +35,18 @@ class Decoded:
         return written
 
 
-@torch.no_grad()
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """One more token in every sequence."""
+
+    tokens: Int[Tensor, " sequences"]
+    """What was written; the end again, in sequences that have ended."""
+    alive: Bool[Tensor, " sequences"]
+    """Which sequences this token belongs to: the others had ended before."""
+    logits: Float[Tensor, "sequences vocabulary"]
+    """What it was chosen by."""
+
+
 def decode(
     model: Transformer,
     tokens: Integer[Tensor, " tokens"],
@@ -48,22 +59,38 @@ def decode(
     limits: Int[Tensor, " sequences"],
 ) -> Decoded:
     """Continue every prompt until it writes `end` or reaches its limit of new tokens."""
+    lengths, written = torch.zeros_like(limits), []
+    ended = torch.zeros_like(limits, dtype=torch.bool)
+    for step in stream(model, tokens, position_ids, boundaries, rule=rule, state=state, end=end, limits=limits):
+        written.append(step.tokens)
+        lengths = lengths + step.alive.to(lengths.dtype)
+        ended = ended | (step.alive & (step.tokens == end))
+    return Decoded(tokens=torch.stack(written, dim=1), lengths=lengths, ended=ended)
+
+
+@torch.no_grad()
+def stream(
+    model: Transformer,
+    tokens: Integer[Tensor, " tokens"],
+    position_ids: Int[Tensor, "levels tokens"],
+    boundaries: Int[Tensor, " sequences_and_one"],
+    *,
+    rule: Rule,
+    state: object,
+    end: int,
+    limits: Int[Tensor, " sequences"],
+) -> Iterator[Written]:
+    """The tokens of `decode` as they are written, one a sequence and step."""
     longest = max(1, int(limits.max()))
     prompts = int(boundaries.diff().max())
     cache = Cache(model.config.layers, prompts + longest)
     logits = model(tokens, position_ids, boundaries, wanted=boundaries[1:] - 1, cache=cache)
-    written = torch.full((len(limits), longest), end, dtype=torch.int64, device=tokens.device)
-    lengths = torch.zeros_like(limits)
     alive = limits > 0
-    ended = torch.zeros_like(alive)
-    for step in range(longest):
-        chosen = logits.argmax(-1)
-        written[:, step] = torch.where(alive, chosen, end)
-        lengths = lengths + alive.to(lengths.dtype)
-        ended = ended | (alive & (chosen == end))
-        alive = alive & (chosen != end) & (lengths < limits)
-        if step + 1 == longest or not bool(alive.any()):
-            break
-        state, ids = rule(state, written[:, step])
-        logits = model.step(written[:, step], ids, cache)
-    return Decoded(tokens=written[:, : step + 1], lengths=lengths, ended=ended)
+    for step in range(1, longest + 1):
+        chosen = torch.where(alive, logits.argmax(-1), end)
+        yield Written(tokens=chosen, alive=alive, logits=logits)
+        alive = alive & (chosen != end) & (step < limits)
+        if step == longest or not bool(alive.any()):
+            return
+        state, ids = rule(state, chosen)
+        logits = model.step(chosen, ids, cache)

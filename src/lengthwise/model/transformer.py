@@ -15,12 +15,16 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.model.attention import Cache, Context, Sequences, attend
+from lengthwise.model.attention import Cache, Context, Known, Sequences, attend
 from lengthwise.model.config import ModelConfig
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 from lengthwise.randomness import generator
 
-Tokens = Float[Tensor, "tokens width"]
+Tokens = Float[Tensor, "_ width"]
+Wanted = Int[Tensor, " wanted"] | None
+"""Which tokens are worked out to the end; the others serve as keys and values only."""
+Mix = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Attention: queries, keys and values to mixed values."""
 
 
 class RMSNorm(nn.Module):
@@ -41,16 +45,16 @@ class Attention(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        inner = config.heads * config.head_dim
-        self.split = (config.heads, config.head_dim)
+        inner = config.heads * config.dim_per_head
+        self.split = (config.heads, config.dim_per_head)
         self.query = nn.Linear(config.width, inner, bias=False)
         self.key = nn.Linear(config.width, inner, bias=False)
         self.value = nn.Linear(config.width, inner, bias=False)
         self.output = nn.Linear(inner, config.width, bias=False)
 
-    def forward(self, x: Tokens, mix: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tokens:
+    def forward(self, x: Tokens, mix: Mix, wanted: Wanted = None) -> Tokens:
         query, key, value = (part(x).unflatten(-1, self.split) for part in (self.query, self.key, self.value))
-        out: Tensor = self.output(mix(query, key, value).flatten(-2))
+        out: Tensor = self.output(_only(wanted, mix(query, key, value).flatten(-2)))
         return out
 
 
@@ -83,14 +87,18 @@ class Block(nn.Module):
         self.attention_before, self.feedforward_before = (_norm(config, before) for _ in range(2))
         self.attention_after, self.feedforward_after = (_norm(config, after) for _ in range(2))
 
-    def forward(self, x: Tokens, mix: Callable[[Tensor, Tensor, Tensor], Tensor]) -> Tokens:
-        x = self.attention_after(x + self.attention(self.attention_before(x), mix))
+    def forward(self, x: Tokens, mix: Mix, wanted: Wanted = None) -> Tokens:
+        x = self.attention_after(_only(wanted, x) + self.attention(self.attention_before(x), mix, wanted))
         out: Tensor = self.feedforward_after(x + self.feedforward(self.feedforward_before(x)))
         return out
 
 
-def _norm(config: ModelConfig, wanted: bool) -> nn.Module:
-    return RMSNorm(config.width) if wanted else nn.Identity()
+def _norm(config: ModelConfig, present: bool) -> nn.Module:
+    return RMSNorm(config.width) if present else nn.Identity()
+
+
+def _only(wanted: Wanted, x: Tokens) -> Tokens:
+    return x if wanted is None else x.index_select(0, wanted)
 
 
 class Transformer(nn.Module):
@@ -110,7 +118,7 @@ class Transformer(nn.Module):
         self.config, self.encoding = config, encoding
         rows = vocabulary_size + config.reserved_tokens
         self.shape = Shape(
-            levels=levels, width=config.width, layers=config.layers, heads=config.heads, head_dim=config.head_dim
+            levels=levels, width=config.width, layers=config.layers, heads=config.heads, head_dim=config.dim_per_head
         )
         self.embedding = nn.Parameter(torch.empty(rows, config.width))
         self.hooks: Hooks = encoding.build(self.shape)
@@ -127,8 +135,8 @@ class Transformer(nn.Module):
     def reset(self, seed: int) -> None:
         """Draw all initial weights anew, from a seed."""
         config, source = self.config, generator(seed, "weights")
-        inner = config.heads * config.head_dim
-        query_std = config.width**-0.5 * (1.0 if config.scale_scores else config.head_dim**-0.5)
+        inner = config.heads * config.dim_per_head
+        query_std = config.width**-0.5 * (1.0 if config.scale_scores else config.dim_per_head**-0.5)
         nn.init.normal_(self.embedding, generator=source)
         self.hooks.reset(source)
         for block in self.blocks:
@@ -146,7 +154,7 @@ class Transformer(nn.Module):
     @property
     def score_scale(self) -> float:
         """What scores are multiplied by."""
-        return self.config.head_dim**-0.5 if self.config.scale_scores else 1.0
+        return self.config.dim_per_head**-0.5 if self.config.scale_scores else 1.0
 
     def forward(
         self,
@@ -154,18 +162,20 @@ class Transformer(nn.Module):
         position_ids: Int[Tensor, "levels tokens"],
         boundaries: Int[Tensor, " sequences_and_one"],
         *,
-        wanted: Int[Tensor, " wanted"] | None = None,
+        wanted: Wanted = None,
+        known: Known | None = None,
         captured: list[Tensor] | None = None,
         states: list[Tensor] | None = None,
         cache: Cache | None = None,
     ) -> Float[Tensor, "outputs vocabulary"]:
-        """Logits after every token, or after the wanted ones only.
+        """Logits after every token, or after the wanted ones only, none of them twice.
 
+        `known` is what the caller can say of the batch, so that nothing must be read back from the device.
         `captured` collects every layer's attention weights, `states` the residual stream before the first block and
         after each; both are slower. `cache` keeps keys and values for `step`.
         """
-        sequences = Sequences(boundaries, tokens.shape[0])
-        place = Place(position_ids, sequences.index)
+        sequences = Sequences(boundaries, tokens.shape[0], known.sizes if known else None)
+        place = Place(position_ids, sequences.index, known.highest if known else None)
         context = Context(self.hooks, sequences, place, self.score_scale, captured, cache)
         if cache is not None:
             cache.begin(context)
@@ -173,10 +183,12 @@ class Transformer(nn.Module):
         if states is not None:
             states.append(x)
         for layer, block in enumerate(self.blocks):
-            x = block(x, lambda query, key, value, layer=layer: attend(query, key, value, context, layer))
+            last = layer + 1 == len(self.blocks)
+            mix = partial(attend, context=context, layer=layer)
+            x = block(x, mix, wanted if last else None)
             if states is not None:
                 states.append(x)
-        return self._read(x if wanted is None else x[wanted])
+        return self._read(x)
 
     def step(
         self, tokens: Integer[Tensor, " sequences"], ids: Int[Tensor, "levels sequences"], cache: Cache

@@ -28,6 +28,13 @@ class Place:
 
     ids: Int[Tensor, "levels *shape"]
     index: Int[Tensor, "*shape"]
+    highest: tuple[int, ...] | None = None
+    """The largest id of each level, where that is known without reading it back from the device."""
+
+    @property
+    def highest_ids(self) -> tuple[int, ...]:
+        """The largest id of each level, read back if need be."""
+        return self.highest or tuple(self.ids.flatten(1).amax(1).tolist())
 
 
 @dataclass(frozen=True, kw_only=True)

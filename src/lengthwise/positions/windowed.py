@@ -81,7 +81,7 @@ class WindowBias(Hooks):
         self, layer: int, place: Place
     ) -> tuple[Float[Tensor, "tokens heads rank"], Float[Tensor, "tokens rank"]] | None:
         """A key is the one-hot of its id, a query the row of biases that its id has for every other id."""
-        highest = place.ids.amax(1).tolist()
+        highest = place.highest_ids
         if sum(highest) + len(highest) > MAX_RANK:
             return None
         of_query, of_key = [], []

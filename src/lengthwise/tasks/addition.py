@@ -28,7 +28,7 @@ from lengthwise.tasks import digits as arithmetic
 from lengthwise.tasks.base import MAX_DIGITS, Task
 from lengthwise.tasks.operands import DIGITS, number_digits, operand_list
 from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, Layout, symbol_block
-from lengthwise.tasks.problems import Problems, draw_numbers, uniform
+from lengthwise.tasks.problems import Problems, draw_different, draw_numbers, uniform
 from lengthwise.tasks.reading import last_number
 
 
@@ -39,6 +39,7 @@ class Addition(Task):
     name: ClassVar[str] = "addition"
     summary: ClassVar[str] = "the sum of two or more numbers; the scratchpad is the running sums"
     example: ClassVar[tuple[str, ...]] = ("57", "48", "96")
+    count_varies: ClassVar[bool] = True
 
     start_with_zeros: bool = True
     """Begin the scratchpad with the empty sum, 0."""
@@ -74,6 +75,20 @@ class Addition(Task):
             lengths = torch.where(common, lengths[:, :1], lengths)
             lengths = lengths * (torch.arange(count, device=generator.device) < counts[:, None])
         return Problems(digits=draw_numbers(lengths, length, generator), lengths=lengths, counts=counts)
+
+    def draw_chains(self, samples: int, length: int, count: int | None, generator: torch.Generator) -> Problems:
+        """Pairs of 99…9 and 1, in either order, and one of the two if the count is odd.
+
+        Each pair adds 10ⁿ to what was before it: the second running sum of every pair carries through all n columns,
+        and no digit of it is right without the carry.
+        """
+        assert count is not None
+        first_is_nines = draw_different(samples, (count + 1) // 2, 2, generator) == 1
+        nines = torch.stack([first_is_nines, ~first_is_nines], 2).flatten(1)[:, :count]
+        one = torch.zeros(length, dtype=torch.uint8, device=generator.device)
+        one[0] = 1
+        lengths = torch.where(nines, length, 1).to(torch.int32)
+        return Problems.all_of(torch.where(nines[..., None], torch.full_like(one, 9), one), lengths)
 
     def page_cells(self, length: int, count: int | None) -> int:
         if count is None or count < 2 or length < 1:

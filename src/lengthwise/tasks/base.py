@@ -1,14 +1,15 @@
 """What every task shares: options, writing one page, sampling many, reading back.
 
-A task is one file that says which operands it takes (`parse`, `draw`, and their sizes), how they are laid out as lines
-and how far their coordinates reach (`lay_out`), and how an answer is read off a response (`answer`). The rest is here.
+A task is one file that says which operands it takes (`parse`, `draw`, `draw_chains`, and their sizes), how they are
+laid out as lines and how far their coordinates reach (`lay_out`), and how an answer is read off a response (`answer`).
+The rest is here.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
+from typing import ClassVar
 
 import torch
 from jaxtyping import Int32, Int64
@@ -39,6 +40,11 @@ CHUNK_CELLS = {"cpu": 2**21, "cuda": 2**25}
 class Task(Format):
     """A kind of problem in one of its written formats. Frozen: two equal tasks write equal pages."""
 
+    count_varies: ClassVar[bool] = False
+    """Whether a problem has `count` operands of any length up to `length`; else a size says the length of each."""
+    leading_zeros: ClassVar[bool] = False
+    """Whether operands are strings, which may begin with zeros; else they are numbers."""
+
     # What a task defines.
 
     @abstractmethod
@@ -48,6 +54,13 @@ class Task(Format):
     @abstractmethod
     def draw(self, samples: int, length: int, count: int | None, fixed: bool, generator: torch.Generator) -> Problems:
         """Random problems: of the training distribution up to this size, or of exactly this size if `fixed`."""
+
+    @abstractmethod
+    def draw_chains(self, samples: int, length: int, count: int | None, generator: torch.Generator) -> Problems:
+        """Different problems of exactly this size in which something is carried on through all of a number.
+
+        As many as asked for, or as there are.
+        """
 
     @abstractmethod
     def page_cells(self, length: int, count: int | None) -> int:
@@ -71,6 +84,13 @@ class Task(Format):
 
     # What follows from that.
 
+    def lay_out_pages(self, problems: Problems) -> Layout:
+        """The pages of these problems as blocks of lines, with the `$` at both ends."""
+        layout, samples, device = self.lay_out(problems), len(problems), problems.digits.device
+        begin = symbol_block(EDGE, samples, device=device, target=False)
+        end = symbol_block(EDGE, samples, device=device, target=True)
+        return Layout(blocks=[begin, *layout.blocks, end], reach=layout.reach)
+
     def largest(self, length: int, count: int | None) -> Problems:
         """One problem of this size with the largest operands there are."""
         highest = sum(token in DIGITS for token in self.vocabulary) - 1
@@ -85,7 +105,7 @@ class Task(Format):
         """The page of one problem, its ids counted from 1 or from the given offsets, one a level."""
         problems = self.parse(operands)
         self._require_page(*self.extent(problems))
-        layout = self._with_edges(self.lay_out(problems))
+        layout = self.lay_out_pages(problems)
         starts = torch.tensor(self.checked_offsets(offsets), dtype=torch.int32)[:, None]
         self.coupling_for(training=False).require_room(self._reach(layout) + starts - 1, "This page")
         batch = self._pack(layout, problems, Numbering(offsets=starts))
@@ -136,11 +156,25 @@ class Task(Format):
         device: str | torch.device = "cpu",
     ) -> Problems:
         """The problems of `sample`, not yet written down."""
+        self.require_draw(samples, length, count, seed)
+        return self.draw(samples, length, count, fixed, generator(seed, "problems", device=device))
+
+    def require_draw(self, samples: int, length: int, count: int | None, seed: int) -> None:
+        """Refuse to draw a number of problems there cannot be, or a size the task does not have."""
         whole(samples=samples, length=length, seed=seed, **({} if count is None else {"count": count}))
         if not 1 <= samples < 2**31:
             raise InputError(f"samples must be 1 or more, and fit the memory, not {samples}.")
         _require_size(self, length, count, False)
-        return self.draw(samples, length, count, fixed, generator(seed, "problems", device=device))
+
+    def require_size(self, length: int, count: int | None, *, random_offsets: bool) -> None:
+        """Refuse a size the task does not have, whose largest page is too long or needs larger ids than there are."""
+        whole(length=length, **({} if count is None else {"count": count}))
+        _require_size(self, length, count, random_offsets)
+
+    def largest_ids(self, length: int, count: int | None) -> tuple[int, ...]:
+        """The largest id of each level on the largest page of this size, ids counted from 1."""
+        reach = self._reach(self.lay_out_pages(self.largest(length, count)))
+        return tuple((reach[:, 0] + 1).tolist())
 
     def write_prompts(self, problems: Problems, numbering: Numbering | None = None) -> Batch:
         """What a model is given of each page: everything up to the `=`, ids counted from 1 or as given."""
@@ -159,13 +193,17 @@ class Task(Format):
             raise InputError(
                 f"random ids are drawn up to a maximum: give max_ids, one for each level ({', '.join(self.levels)})."
             )
-        cells = self.page_cells(*self.extent(problems))
-        chunk = max(1, CHUNK_CELLS.get(device.type, CHUNK_CELLS["cuda"]) // cells)
         parts = (
-            self._write_chunk(problems[start:stop], source, None if draws is None else draws[:, start:stop])
-            for start, stop in pairwise([*range(0, samples, chunk), samples])
+            self._write_chunk(problems[pages], source, None if draws is None else draws[:, pages])
+            for pages in self.chunks(problems)
         )
         return join(parts, problems)
+
+    def chunks(self, problems: Problems) -> Iterator[slice]:
+        """All of these problems in turn, as many at a time as are best laid out at once."""
+        cells = self.page_cells(*self.extent(problems))
+        chunk = max(1, CHUNK_CELLS.get(problems.digits.device.type, CHUNK_CELLS["cuda"]) // cells)
+        return (slice(start, start + chunk) for start in range(0, len(problems), chunk))
 
     def read(self, operands: Sequence[int | str], written: str | Iterable[str | int]) -> Reading:
         """What a model wrote after the query, compared with the right page: tokens or their numbers, any nonsense."""
@@ -204,7 +242,7 @@ class Task(Format):
                 f"{self.name} with plain, unpadded responses gives a number's length away in its first id: "
                 "use zero_padding=True, reverse_response=True or coupling=('index',), or read ids off the right page."
             )
-        layout = self._with_edges(self.lay_out(problems.blank()))  # the digits cannot leak: they are not there
+        layout = self.lay_out_pages(problems.blank())  # the digits cannot leak: they are not there
         numbering = numbering or self._from_one(problems)
         return IdWriter(layout.blocks, self.vocabulary, self.levels, numbering, max_ids or self.max_ids)
 
@@ -219,12 +257,6 @@ class Task(Format):
             return token
         number = int(token)
         return self.vocabulary[number] if 0 <= number < len(self.vocabulary) else str(number)
-
-    def _with_edges(self, layout: Layout) -> Layout:
-        samples, device = layout.blocks[0].counts.shape[0], layout.blocks[0].counts.device
-        begin = symbol_block(EDGE, samples, device=device, target=False)
-        end = symbol_block(EDGE, samples, device=device, target=True)
-        return Layout(blocks=[begin, *layout.blocks, end], reach=layout.reach)
 
     def _reach(self, layout: Layout) -> Int32[Tensor, "levels samples"]:
         reach = dict(layout.reach)
@@ -245,7 +277,7 @@ class Task(Format):
         self, coupling: Coupling, problems: Problems
     ) -> tuple[Layout, Int32[Tensor, "levels samples"] | None]:
         """The pages with their edges, and how far their coordinates reach, if that is limited at all."""
-        layout = self._with_edges(self.lay_out(problems))
+        layout = self.lay_out_pages(problems)
         if all(max_id is None for max_id in coupling.max_ids):
             return layout, None
         reach = self._reach(layout)
@@ -274,9 +306,8 @@ class Task(Format):
 
 @lru_cache(maxsize=256)
 def _require_size(task: Task, length: int, count: int | None, random_offsets: bool) -> None:
-    """Refuse a size the task does not have, or whose largest page is too long or needs larger ids than there are."""
     task._require_page(length, count)
     coupling = task.coupling_for(training=random_offsets)
     if any(max_id is not None for max_id in coupling.max_ids):
-        largest = task.lay_out(task.largest(length, count))
-        coupling.require_room(task._reach(task._with_edges(largest)), f"{task.name} of this size")
+        largest = task.lay_out_pages(task.largest(length, count))
+        coupling.require_room(task._reach(largest), f"{task.name} of this size")

@@ -1,8 +1,4 @@
-"""Packing: the blocks of many pages become one flat run of tokens with ids, targets and sequence boundaries.
-
-Tokens and ids are affine in the token's place within its run of cells. So everything is worked out per run and spread
-over the tokens once: no loop over samples, no padding.
-"""
+"""Packing: the blocks of many pages become one flat run of tokens with ids, targets and sequence boundaries."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -16,7 +12,7 @@ from torch import Tensor
 from lengthwise.positions.coupling import Numbering
 from lengthwise.tasks.page import Block
 from lengthwise.tasks.problems import Problems
-from lengthwise.tasks.runs import Runs
+from lengthwise.tasks.runs import Runs, Spread
 
 INDEX = "index"
 """The coordinate every task has: the token's place in the sequence."""
@@ -31,6 +27,8 @@ class Batch:
     >>> batch = lw.task("addition").sample(2, length=2, count=3, seed=0)
     >>> len(batch), batch.tokens.shape == batch.targets.shape == batch.position_ids.shape[1:]
     (2, True)
+    >>> batch[1:].text(0) == batch.text(1)
+    True
     """
 
     tokens: UInt8[Tensor, " tokens"]
@@ -50,6 +48,31 @@ class Batch:
 
     def __len__(self) -> int:
         return self.boundaries.shape[0] - 1
+
+    def __getitem__(self, pages: slice) -> "Batch":
+        """Some pages on end, as a batch of their own that shares this one's memory."""
+        start, stop, step = pages.indices(len(self))
+        if step != 1:
+            raise IndexError(
+                f"a batch is sliced without a step, not by {step}: its tokens lie one page after the other"
+            )
+        pages = slice(start, max(start, stop))
+        boundaries = self.boundaries[start : pages.stop + 1]
+        tokens = slice(*boundaries[[0, -1]].tolist())
+        tables = self.numbering.tables
+        return Batch(
+            tokens=self.tokens[tokens],
+            position_ids=self.position_ids[:, tokens],
+            targets=self.targets[tokens],
+            boundaries=boundaries - tokens.start,
+            vocabulary=self.vocabulary,
+            levels=self.levels,
+            problems=self.problems[pages],
+            numbering=Numbering(
+                offsets=self.offsets[:, pages],
+                tables=None if tables is None else tuple(table[pages] for table in tables),
+            ),
+        )
 
     @property
     def offsets(self) -> Int32[Tensor, "levels samples"]:
@@ -136,41 +159,22 @@ def pack(
 ) -> Batch:
     """Write the pages made of these blocks, one after the other."""
     runs = Runs.of(blocks)
-    samples, count = runs.tokens.shape
-    device = runs.tokens.device
-    ends = runs.tokens.flatten().cumsum(0).view(samples, count)
-    starts = (ends - runs.tokens).to(torch.int32)
-    run = torch.repeat_interleave(runs.tokens.flatten())
-    place = torch.arange(run.shape[0], dtype=torch.int32, device=device)
-
-    def spread(origin: Int32[Tensor, "samples runs"], steps: Sequence[int]) -> Int32[Tensor, " tokens"]:
-        """`origin + step · (place within the run)` for every token, from an origin and a step per run."""
-        if not any(steps):
-            return origin.flatten().index_select(0, run)
-        step = torch.tensor(steps, dtype=torch.int32, device=device)
-        shifted = (origin - step * starts).flatten()  # `place` counts from the beginning of the batch
-        along = step.expand(samples, count).flatten().index_select(0, run)
-        return along.mul_(place).add_(shifted.index_select(0, run))
-
+    spread = Spread.of(runs)
     cells = torch.cat([block.cells(vocabulary).flatten() for block in blocks])
-    tokens = cells.index_select(0, spread(runs.addresses(blocks), runs.direction))
-
     ids = []
     for number, (level, offset) in enumerate(zip(levels, numbering.offsets, strict=True)):
         if level == INDEX:  # the token after `$` is the first to be counted
-            counted = spread(starts - starts[:, :1] + offset[:, None] - 1, [1] * count)
+            starts = spread.starts
+            counted = spread.along(starts - starts[:, :1] + offset[:, None] - 1, [1] * starts.shape[1])
         else:
-            counted = spread(*runs.coordinate(blocks, level, offset))
-        ids.append(numbering.look_up(number, run // count, counted))
-    target = [
-        block.target for block, span in zip(blocks, runs.spans, strict=True) for _ in range(span.stop - span.start)
-    ]
-    targets = torch.tensor(target, device=device).expand(samples, count).flatten().index_select(0, run)
+            counted = spread.along(*runs.coordinate(blocks, level, offset))
+        # Which page a token belongs to takes a division per token: only where there is a table for each page.
+        ids.append(counted if numbering.tables is None else numbering.look_up(number, spread.page, counted))
     return Batch(
-        tokens=tokens,
+        tokens=cells.index_select(0, spread.along(runs.addresses(blocks), runs.direction)),
         position_ids=torch.stack(ids),
-        targets=targets,
-        boundaries=torch.cat([ends.new_zeros(1), ends[:, -1]]),
+        targets=spread.alike(runs.per_block([block.target for block in blocks])),
+        boundaries=spread.boundaries,
         vocabulary=vocabulary,
         levels=levels,
         problems=problems,

@@ -27,7 +27,7 @@ from lengthwise.tasks import digits as arithmetic
 from lengthwise.tasks.base import MAX_DIGITS, Task
 from lengthwise.tasks.operands import DIGITS, number_digits, operand_list
 from lengthwise.tasks.page import COLUMN, EDGE, ROW, Along, Block, Layout, symbol_block
-from lengthwise.tasks.problems import Problems, draw_numbers, uniform
+from lengthwise.tasks.problems import Problems, draw_different, draw_numbers, uniform
 from lengthwise.tasks.reading import last_number
 
 
@@ -67,6 +67,21 @@ class Multiplication(Task):
             lengths=lengths,
             counts=torch.full_like(lengths[:, 0], 2),
         )
+
+    def draw_chains(self, samples: int, length: int, count: int | None, generator: torch.Generator) -> Problems:
+        """33…34 times a number of digits 3, 6 and 9.
+
+        Each partial product is 10…02, 20…04 or 30…06: the units carry 1, 2 or 3 through all columns, and no digit above
+        them is right without it. (No product carries that far in every running sum: those of 99…9 come nearest.)
+        """
+        assert count is not None
+        multipliers = 3 * (1 + draw_different(samples, count, 3, generator))
+        digits = torch.zeros(len(multipliers), 2, max(length, count), dtype=torch.uint8, device=generator.device)
+        digits[:, 0, :length] = 3
+        digits[:, 0, 0] = 4
+        digits[:, 1, :count] = multipliers.to(torch.uint8)
+        sizes = torch.tensor([length, count], dtype=torch.int32, device=generator.device)
+        return Problems.all_of(digits, sizes.repeat(len(multipliers), 1))
 
     def page_cells(self, length: int, count: int | None) -> int:
         if count is None or count < 1 or length < 1:

@@ -34,6 +34,7 @@ class Parity(Task):
     name: ClassVar[str] = "parity"
     summary: ClassVar[str] = "whether a bit string has an odd number of ones; the scratchpad is the running parity"
     example: ClassVar[tuple[str, ...]] = ("0101",)
+    leading_zeros: ClassVar[bool] = True
 
     zero_padding: bool = True
     """Without effect here: all lines are as long as the query, or one bit."""
@@ -62,6 +63,12 @@ class Parity(Task):
         digits = uniform(0, 1, (samples, 1, length), generator, torch.uint8)
         places = torch.arange(length, dtype=torch.int32, device=generator.device)
         return Problems(digits=digits * within(places, lengths), lengths=lengths, counts=torch.ones_like(lengths[:, 0]))
+
+    def draw_chains(self, samples: int, length: int, count: int | None, generator: torch.Generator) -> Problems:
+        """10…01, the only one: the first one read is carried through all the zeros to the last, from either end."""
+        digits = torch.zeros(1, 1, length, dtype=torch.uint8, device=generator.device)
+        digits[..., [0, -1]] = 1
+        return Problems.all_of(digits, torch.full((1, 1), length, dtype=torch.int32, device=generator.device))
 
     def page_cells(self, length: int, count: int | None) -> int:
         if count is not None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int32, Shaped, UInt8
+from jaxtyping import Bool, Int32, Int64, Shaped, UInt8
 from torch import Tensor
 
 
@@ -43,6 +43,13 @@ class Problems:
         return Problems(digits=torch.zeros_like(self.digits), lengths=self.lengths, counts=self.counts)
 
     @staticmethod
+    def all_of(
+        digits: UInt8[Tensor, "samples operands width"], lengths: Int32[Tensor, "samples operands"]
+    ) -> "Problems":
+        """Problems that all have the same number of operands."""
+        return Problems(digits=digits, lengths=lengths, counts=torch.full_like(lengths[:, 0], lengths.shape[1]))
+
+    @staticmethod
     def of(problems: Sequence[Sequence[Sequence[int]]]) -> "Problems":
         """Problems from lists of digits in stored order."""
         width = max(len(operand) for operands in problems for operand in operands)
@@ -62,6 +69,23 @@ def uniform(
 ) -> Shaped[Tensor, "..."]:
     """Integers drawn uniformly from low … high, both included, on the generator's device."""
     return torch.randint(low, high + 1, shape, generator=generator, device=generator.device, dtype=dtype)
+
+
+def draw_different(samples: int, places: int, choices: int, generator: torch.Generator) -> Int64[Tensor, "rows places"]:
+    """Different rows of numbers 0 … choices − 1, each row drawn uniformly: as many as asked for, or all there are.
+
+    >>> rows = draw_different(100, 3, 2, torch.Generator().manual_seed(0))
+    >>> sorted(rows.tolist())
+    [[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]
+    """
+    # The first few places tell all rows apart; there may be far too many rows in all to choose among them.
+    apart = 0
+    while apart < places and choices**apart < samples:
+        apart += 1
+    numbers = torch.randperm(choices**apart, generator=generator, device=generator.device)[:samples, None]
+    powers = torch.tensor([choices**place for place in range(apart)], dtype=torch.int64, device=generator.device)
+    rest = uniform(0, choices - 1, (len(numbers), places - apart), generator, torch.int64)
+    return torch.cat([numbers // powers % choices, rest], 1)
 
 
 def draw_numbers(

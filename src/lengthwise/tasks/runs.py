@@ -1,14 +1,15 @@
 """Runs: how lines become sequences. A run is cells written one after the other, up or down a line.
 
 Most lines are one run: symbol, units, tens … or … tens, units, symbol. A symbol before a number that is written from
-the top down makes two.
+the top down makes two. Along a run everything is affine in the place within it, so it is worked out per run and
+spread over the tokens once (`Spread`): no loop over samples, no padding.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Int32
+from jaxtyping import Int32, Int64, Shaped
 from torch import Tensor
 
 from lengthwise.tasks.page import EDGE, Block, Cell
@@ -59,6 +60,11 @@ class Runs:
             spans=tuple(spans),
         )
 
+    def per_block(self, values: Sequence[int] | Sequence[bool]) -> Shaped[Tensor, "1 runs"]:
+        """A value per block, for each of its runs."""
+        sizes = torch.tensor([span.stop - span.start for span in self.spans])
+        return torch.tensor([values]).repeat_interleave(sizes, dim=1).to(self.tokens.device)
+
     def coordinate(
         self, blocks: Sequence[Block], name: str, offset: Int32[Tensor, " samples"]
     ) -> tuple[Int32[Tensor, "samples runs"], list[int]]:
@@ -87,6 +93,49 @@ class Runs:
             base += samples * lines * cells
         assert base < 2**31, "addresses are 32-bit: pack fewer pages at a time"
         return torch.cat(origins, 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spread:
+    """Runs written out: what is known of every run, spread over its tokens, pages packed one after the other."""
+
+    run: Int32[Tensor, " tokens"]
+    """Which run each token belongs to, counted through all pages."""
+    place: Int32[Tensor, " tokens"]
+    """Where each token stands, counted from the beginning of the first page."""
+    starts: Int32[Tensor, "samples runs"]
+    """Where each run begins, counted in the same way."""
+    boundaries: Int64[Tensor, " samples_and_one"]
+    """Where each page begins, and where the last one ends."""
+
+    @staticmethod
+    def of(runs: Runs) -> "Spread":
+        samples, count = runs.tokens.shape
+        ends = runs.tokens.flatten().cumsum(0).view(samples, count)
+        run = torch.repeat_interleave(runs.tokens.flatten())
+        return Spread(
+            run=run,
+            place=torch.arange(run.shape[0], dtype=torch.int32, device=run.device),
+            starts=(ends - runs.tokens).to(torch.int32),
+            boundaries=torch.cat([ends.new_zeros(1), ends[:, -1]]),
+        )
+
+    @property
+    def page(self) -> Int32[Tensor, " tokens"]:
+        """Which page each token belongs to."""
+        return self.run // self.starts.shape[1]
+
+    def alike(self, values: Shaped[Tensor, "#samples runs"]) -> Shaped[Tensor, " tokens"]:
+        """A value per run, the same for all its tokens; one row stands for all pages."""
+        return values.expand(self.starts.shape).flatten().index_select(0, self.run)
+
+    def along(self, origin: Int32[Tensor, "samples runs"], steps: Sequence[int]) -> Int32[Tensor, " tokens"]:
+        """`origin + step · (place within the run)` for every token, from an origin and a step per run."""
+        if not any(steps):
+            return self.alike(origin)
+        step = torch.tensor([steps], dtype=torch.int32, device=origin.device)
+        shifted = origin - step * self.starts  # `place` counts from the beginning of the batch
+        return self.alike(step).mul_(self.place).add_(self.alike(shifted))
 
 
 def cells(blocks: Sequence[Block]) -> list[Cell]:

@@ -1,0 +1,120 @@
+"""What a training run sees, step by step, made on the device.
+
+The batch of a step follows from the recipe and the step alone, so a run can be taken up anywhere. Batches are written
+many at a time, because their sizes must be read back from the device, and reading back waits: once for all of them.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from jaxtyping import Int, Integer
+from torch import Tensor
+
+from lengthwise.model.attention import Known
+from lengthwise.randomness import derive, generator
+from lengthwise.recipe import Recipe
+from lengthwise.solver import Solver
+from lengthwise.tasks.problems import Problems
+
+STEPS_AT_ONCE = 32
+"""How many batches are written at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examples:
+    """Pages ready to train on, packed."""
+
+    tokens: Integer[Tensor, " tokens"]
+    """As the model numbers them."""
+    position_ids: Int[Tensor, "levels tokens"]
+    boundaries: Int[Tensor, " samples_and_one"]
+    wanted: Int[Tensor, " targets"]
+    """The tokens after which a target comes."""
+    expected: Int[Tensor, " targets"]
+    """The targets, as the model numbers them."""
+    sample: Int[Tensor, " targets"]
+    """Which page each target is on."""
+    known: Known
+
+    def __len__(self) -> int:
+        return len(self.known.sizes)
+
+
+class Feed:
+    """The batches of a run."""
+
+    def __init__(self, recipe: Recipe, model: Solver) -> None:
+        self._recipe, self._model, self._device = recipe, model, model.device
+        self._batch = recipe.training.batch_size
+        self._problems: Problems | None = None
+        if recipe.data.problems is not None:
+            self._problems = self._draw(recipe.data.problems, derive(recipe.seed, "data set"))
+        self._order: tuple[int, Tensor] | None = None
+        self._chunk: tuple[int, list[list[Examples]]] | None = None
+
+    def at(self, step: int) -> list[Examples]:
+        """The batch of a step, in as many parts as it is worked through."""
+        number, place = divmod(step, STEPS_AT_ONCE)
+        if self._chunk is None or self._chunk[0] != number:
+            self._chunk = number, self._write(number)
+        return self._chunk[1][place]
+
+    def _draw(self, samples: int, seed: int) -> Problems:
+        data = self._recipe.data
+        task = self._model.task
+        return task.sample_problems(samples, length=data.length, count=data.count, seed=seed, device=self._device)
+
+    def _chosen(self, number: int) -> Problems:
+        """The problems of many steps: new ones, or the next of the data set, which every round through it shuffles."""
+        samples = STEPS_AT_ONCE * self._batch
+        if self._problems is None:
+            return self._draw(samples, derive(self._recipe.seed, "problems", number))
+        rows, place = [], number * samples
+        while samples > 0:
+            epoch, within = divmod(place, len(self._problems))
+            part = self._shuffled(epoch)[within : within + samples]
+            rows.append(part)
+            place, samples = place + len(part), samples - len(part)
+        return self._problems[torch.cat(rows)]
+
+    def _shuffled(self, epoch: int) -> Int[Tensor, " problems"]:
+        assert self._problems is not None
+        if self._order is None or self._order[0] != epoch:
+            source = generator(self._recipe.seed, "order", epoch, device=self._device)
+            self._order = epoch, torch.randperm(len(self._problems), generator=source, device=self._device)
+        return self._order[1]
+
+    def _write(self, number: int) -> list[list[Examples]]:
+        recipe, model = self._recipe, self._model
+        seed = derive(recipe.seed, "offsets", number) if recipe.data.random_offsets else None
+        batch = model.task.write_all(self._chosen(number), offsets_seed=seed)
+        model.require_ids(batch.position_ids)
+        tokens, sizes = model.numbers(batch.tokens), batch.boundaries.diff()
+        targets = batch.targets.nonzero()[:, 0]
+        row = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)[targets]
+        written = torch.bincount(row, minlength=len(sizes)).cumsum(0)
+        # The one place where the device is waited for: from here on all sizes are known.
+        begins, ends = [0, *batch.boundaries[1:].tolist()], [0, *written.tolist()]
+        highest = tuple(batch.position_ids.amax(1).tolist())
+
+        def part(first: int, last: int) -> Examples:
+            chosen, among = slice(begins[first], begins[last]), slice(ends[first], ends[last])
+            return Examples(
+                tokens=tokens[chosen],
+                position_ids=batch.position_ids[:, chosen],
+                boundaries=batch.boundaries[first : last + 1] - begins[first],
+                wanted=targets[among] - 1 - begins[first],
+                expected=tokens[targets[among]],
+                sample=row[among] - first,
+                known=Known(
+                    sizes=tuple(end - begin for begin, end in pairwise(begins[first : last + 1])), highest=highest
+                ),
+            )
+
+        pieces = recipe.training.accumulate
+        cuts = [self._batch * piece // pieces for piece in range(pieces + 1)]
+        return [
+            [part(step * self._batch + first, step * self._batch + last) for first, last in pairwise(cuts)]
+            for step in range(STEPS_AT_ONCE)
+        ]

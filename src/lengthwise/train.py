@@ -1,0 +1,330 @@
+"""Training: one visible loop, whose every step follows from the recipe and the step before it.
+
+    run = lw.train(lw.presets.get("adder-tiny"), out="runs/adder")
+    run.model.solve("57+48+96").answer
+
+A run can be stopped anywhere, by Ctrl-C or by force, and goes on with `resume=True`: weights and metrics come out bit
+for bit as if it had never stopped, on the same kind of machine.
+"""
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from lengthwise.data import Examples, Feed
+from lengthwise.errors import InputError
+from lengthwise.evaluate import autocast, mark, measure_cell
+from lengthwise.model.transformer import Transformer
+from lengthwise.randomness import derive
+from lengthwise.recipe import Recipe, Training, parse_cell
+from lengthwise.runs import METRICS, TIMING, Record, Run
+from lengthwise.solver import Solver
+
+
+class Observer(Protocol):
+    """Who is told how a run goes."""
+
+    def begin(self, recipe: Recipe, run: Run, model: Solver, step: int) -> None:
+        """The run starts, or goes on after a step."""
+
+    def advance(self, step: int, tokens_per_second: float) -> None:
+        """A step is done."""
+
+    def note(self, record: Record) -> None:
+        """Something was noted in the metrics."""
+
+    def end(self, step: int, seconds: float) -> None:
+        """The run is over or was stopped."""
+
+
+def train(
+    recipe: Recipe,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    device: str | torch.device | None = None,
+    observer: Observer | None = None,
+    tensorboard: bool = False,
+) -> Run:
+    """Train a model into a folder; with `resume`, go on where the run there stopped, or begin if there is none."""
+    recipe.check()
+    run = Run(Path(out))
+    with run.claimed():
+        if run.exists:
+            if not resume:
+                raise InputError(f"{str(out)!r} holds a run already: resume it, or give another folder.")
+            if different := run.recipe.differences(recipe):
+                raise InputError(f"{str(out)!r} holds a run by another recipe: its {different[0]}.")
+        session = Session(recipe, run, pick_device(device), tensorboard)
+        with _stopping() as stopped:
+            session.work(observer, stopped)
+        if stopped.is_set():
+            raise KeyboardInterrupt
+    return run
+
+
+def pick_device(device: str | torch.device | None) -> torch.device:
+    """The device asked for, or the best there is."""
+    if device is None or str(device) == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.zeros(1, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise InputError(f"the device {str(device)!r} cannot be used here: try cpu.") from error
+    return chosen
+
+
+def learning_rate(training: Training, step: int) -> float:
+    """A linear rise from 0, then a cosine down to the floor.
+
+    >>> training = Training(steps=100, learning_rate=1.0, warm_up=0.1, floor=0.1)
+    >>> [round(learning_rate(training, step), 3) for step in (0, 9, 10, 55, 100)]
+    [0.1, 1.0, 1.0, 0.55, 0.1]
+    """
+    rising = math.ceil(training.warm_up * training.steps)
+    if step < rising:
+        return training.learning_rate * (step + 1) / rising
+    along = (step - rising) / max(1, training.steps - rising)
+    height = 0.5 * (1 + math.cos(math.pi * along))
+    return training.learning_rate * (training.floor + (1 - training.floor) * height)
+
+
+class Session:
+    """One process at work on a run: from wherever it stands to the end, or until it is stopped."""
+
+    def __init__(self, recipe: Recipe, run: Run, device: torch.device, tensorboard: bool) -> None:
+        self.recipe, self.run = recipe, run
+        self.model = Solver.new(recipe.task, recipe.encoding, recipe.model, seed=recipe.seed).to(device)
+        self.model.train()
+        self.optimizer = make_optimizer(self.model.transformer, recipe.training)
+        self.sums = torch.zeros(2, dtype=torch.float64, device=device)  # of losses and of steps, since the last note
+        self.metrics: list[Record] = []
+        self.timing = [] if not run.exists else run.timing
+        self.step = 0
+        self._restore()
+        self._board = _board(run.folder, self.step) if tensorboard else None
+
+    def work(self, observer: Observer | None, stopped: threading.Event) -> None:
+        """Train until the last step is done or `stopped` is set."""
+        recipe, training, watch = self.recipe, self.recipe.training, self.recipe.watch
+        if self.run.exists and self.run.step >= training.steps:
+            self.run.drop_state()
+            return
+        if not self.run.exists:
+            self._save()
+        feed = Feed(recipe, self.model)
+        if training.compile:
+            self.model.transformer.compile(dynamic=True)
+        if observer is not None:
+            observer.begin(recipe, self.run, self.model, self.step)
+        first, tokens = self.step, 0
+        begun = saved = noted = time.monotonic()
+        while self.step < training.steps and not stopped.is_set():
+            parts = feed.at(self.step)
+            for group in self.optimizer.param_groups:
+                group["lr"] = learning_rate(training, self.step)
+            loss, right = self._learn(parts)
+            self.sums += torch.stack([loss.double(), torch.ones_like(loss, dtype=torch.float64)])
+            self.step += 1
+            tokens += sum(part.tokens.shape[0] for part in parts)
+            last = self.step == training.steps
+            if self.step % watch.log_every == 0 or last:
+                self._note(self._training_record(parts, right), observer)
+                speed = {"step": self.step, "seconds": round(time.monotonic() - noted, 3)}
+                self.timing.append({**speed, "tokens_per_second": round(tokens / (time.monotonic() - begun))})
+                noted = time.monotonic()
+            if watch.validate_every and (self.step % watch.validate_every == 0 or last):
+                self._note(self._validation_record(), observer)
+            if not last and time.monotonic() - saved > watch.save_seconds:
+                self._save()
+                saved = time.monotonic()
+            if observer is not None:
+                observer.advance(self.step, tokens / (time.monotonic() - begun))
+        self._save()
+        if self.step == training.steps:
+            self.run.drop_state()
+        if self._board is not None:
+            self._board.close()
+        if observer is not None:
+            observer.end(self.step, time.monotonic() - begun if self.step > first else 0.0)
+
+    def _learn(self, parts: list[Examples]) -> tuple[Tensor, list[Tensor]]:
+        """One step: the loss is the mean over all target tokens of the batch, in however many parts it comes."""
+        training, model = self.recipe.training, self.model
+        targets = sum(part.expected.shape[0] for part in parts)
+        total, right = self.sums.new_zeros((), dtype=torch.float32), []
+        for part in parts:
+            with autocast(model.device, training.precision):
+                logits = model.transformer(
+                    part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
+                )
+            loss = functional.cross_entropy(logits.float(), part.expected, reduction="sum") / targets
+            torch.autograd.backward(loss)
+            total += loss.detach()
+            right.append(logits.detach().argmax(-1) == part.expected)
+        if training.clip is not None:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return total, right
+
+    def _training_record(self, parts: list[Examples], right: list[Tensor]) -> Record:
+        """The mean loss since the last note, and how right this step's batch was."""
+        mean = float(self.sums[0] / self.sums[1])
+        self.sums.zero_()
+        pages = [
+            torch.bincount(part.sample[~marks], minlength=len(part)) == 0
+            for part, marks in zip(parts, right, strict=True)
+        ]
+        if not math.isfinite(mean):
+            raise InputError(f"the loss is no number after step {self.step}: lower the learning rate.")
+        return {
+            "step": self.step,
+            "loss": mean,
+            "token_accuracy": float(torch.cat(right).double().mean()),
+            "exact_match": float(torch.cat(pages).double().mean()),
+            "learning_rate": learning_rate(self.recipe.training, self.step - 1),
+        }
+
+    @torch.no_grad()
+    def _validation_record(self) -> Record:
+        """Fresh problems of the training sizes, and of longer ones."""
+        recipe, watch, data, model = self.recipe, self.recipe.watch, self.recipe.data, self.model
+        precision = recipe.training.precision
+        seed = derive(recipe.seed, "validation")
+        problems = model.task.sample_problems(
+            watch.validation_samples, length=data.length, count=data.count, seed=seed, device=model.device
+        )
+        offsets_seed = seed if data.random_offsets else None
+        loss = targets = pages = 0.0
+        model.eval()
+        for marked in mark(model, problems, offsets_seed=offsets_seed, precision=precision):
+            loss += float(marked.losses.double().sum())
+            targets += len(marked.losses)
+            pages += int(marked.per_page().sum())
+        record: Record = {
+            "step": self.step,
+            "validation_loss": loss / targets,
+            "validation_exact_match": pages / len(problems),
+        }
+        if watch.cells:
+            record["cells"] = {}
+        for cell in watch.cells:
+            length, count = parse_cell(cell)
+            right, _, asked = measure_cell(
+                model, length, count, samples=watch.cell_samples, seed=recipe.seed, precision=precision
+            )
+            record["cells"][cell] = right / asked
+        model.train()
+        return record
+
+    def _note(self, record: Record, observer: Observer | None) -> None:
+        self.metrics.append(record)
+        if self._board is not None:
+            _show(self._board, record)
+        if observer is not None:
+            observer.note(record)
+
+    # Stopping and going on.
+
+    def _save(self) -> None:
+        """Everything as of this step. Metrics come first: a state never stands without what led to it."""
+        try:
+            self.run.folder.mkdir(parents=True, exist_ok=True)
+            self.run.save_lines(METRICS, self.metrics)
+            self.run.save_lines(TIMING, self.timing)
+            self.run.save_state(self._state(), self.step)
+            self.run.save_model(self.recipe, self.model, self.step)
+        except OSError as error:
+            raise InputError(
+                f"step {self.step} cannot be saved in {str(self.run.folder)!r}: {error.strerror or error}; "
+                "the last state saved is whole and can be resumed."
+            ) from error
+
+    def _state(self) -> dict[str, Tensor]:
+        tensors: dict[str, Tensor] = {"sums": self.sums}
+        for name, weight in self.model.transformer.named_parameters():
+            tensors |= {f"{key}.{name}": value for key, value in self.optimizer.state[weight].items()}
+            tensors[f"weight.{name}"] = weight
+        return tensors
+
+    def _restore(self) -> None:
+        found = self.run.load_state() if self.run.exists else None
+        if found is None:
+            if self.run.exists and self.run.step >= self.recipe.training.steps:
+                self.step, self.metrics = self.run.step, self.run.metrics
+            return
+        tensors, self.step = found
+        self.metrics = [record for record in self.run.metrics if record["step"] <= self.step]
+        try:
+            self.sums.copy_(tensors.pop("sums"))
+            for name, weight in self.model.transformer.named_parameters():
+                weight.data.copy_(tensors.pop(f"weight.{name}"))
+                kept = {key: tensors.pop(f"{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq") if self.step}
+                self.optimizer.state[weight] = {
+                    key: value.to(weight.device if key != "step" or weight.is_cuda else "cpu")
+                    for key, value in kept.items()
+                }
+        except (KeyError, RuntimeError) as error:
+            raise InputError(
+                f"the state in {str(self.run.folder)!r} does not belong to this run: it cannot be resumed."
+            ) from error
+
+
+def make_optimizer(model: Transformer, training: Training) -> torch.optim.Optimizer:
+    """Adam as the recipe has it."""
+    kind = torch.optim.AdamW if training.optimizer == "adamw" else torch.optim.Adam
+    first, second = training.betas
+    return kind(
+        model.parameters(),
+        lr=training.learning_rate,
+        betas=(first, second),
+        weight_decay=training.weight_decay,
+        fused=True,
+    )
+
+
+@contextmanager
+def _stopping() -> Iterator[threading.Event]:
+    """Turn Ctrl-C and a polite kill into a request to stop after the step; a second Ctrl-C stops at once."""
+    stopped = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stopped
+        return
+
+    def ask(number: int, frame: object) -> None:
+        if stopped.is_set():
+            raise KeyboardInterrupt
+        stopped.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stopped
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _board(folder: Path, step: int) -> Any:
+    try:
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  an extra: absent in most installations
+    except ImportError as error:
+        raise InputError("TensorBoard is not installed: pip install 'lengthwise[track]'.") from error
+    return SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+
+
+def _show(board: Any, record: Mapping[str, Any]) -> None:
+    flat = {key: value for key, value in record.items() if key not in ("step", "cells")}
+    flat |= {f"cells/{cell}": value for cell, value in record.get("cells", {}).items()}
+    for name, value in flat.items():
+        board.add_scalar(name, value, record["step"])
