@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "lengthwise"
 
-GROUND = {"errors", "randomness", "discovery", "files", "settings", "version"}
+GROUND = {"errors", "randomness", "discovery", "files", "settings", "version", "device"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "randomness": set(),
@@ -15,6 +15,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "files": set(),
     "settings": {"errors"},
     "version": set(),
+    "device": {"errors", "version"},
     "positions": GROUND,
     "tasks": GROUND | {"positions"},
     "model": GROUND | {"positions"},
@@ -27,6 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": GROUND | {"tasks", "model", "solver", "recipe"},
     "evaluate": GROUND | {"tasks", "model", "checkpoint", "solver", "recipe", "results"},
     "runs": GROUND | {"checkpoint", "solver", "recipe"},
+    "mistakes": GROUND | {"tasks", "solver", "evaluate", "results"},
+    "looking": GROUND | {"solver", "evaluate", "results"},
+    "progress": {"solver", "recipe", "results", "evaluate", "runs"},
     "train": GROUND | {"model", "solver", "recipe", "data", "evaluate", "runs"},
     "figures": {"errors", "files", "tasks", "results"},
 }

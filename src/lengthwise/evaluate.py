@@ -9,12 +9,9 @@ unless one means to give the model the right scratchpad.
 """
 
 import hashlib
-import platform
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from lengthwise import checkpoint
+from lengthwise.device import Precision, autocast, circumstances, is_half
 from lengthwise.errors import InputError
 from lengthwise.files import locked, sweep
 from lengthwise.randomness import derive
@@ -35,10 +33,8 @@ from lengthwise.tasks import Batch, Problems
 from lengthwise.tasks.anatomy import anatomy
 from lengthwise.tasks.operands import is_whole
 from lengthwise.tasks.stress import SUITES, draw
-from lengthwise.version import __version__
 
 Decoding = Literal["teacher-forced", "greedy"]
-Precision = Literal["auto", "float32", "bfloat16"]
 
 TOKENS_AT_ONCE = {"cpu": 2**14, "cuda": 2**19}
 """How many tokens go through a model at a time."""
@@ -64,12 +60,6 @@ class Marked:
         """On which pages all targets are right, or all chosen ones."""
         wrong = ~self.right if chosen is None else ~self.right & chosen
         return torch.bincount(self.sample[wrong], minlength=len(self.batch)) == 0
-
-
-def autocast(device: torch.device, precision: Precision) -> AbstractContextManager[Any]:
-    """The context in which a model computes in a precision; auto is bfloat16 on CUDA and float32 elsewhere."""
-    half = precision == "bfloat16" or (precision == "auto" and device.type == "cuda")
-    return torch.autocast(device.type, dtype=torch.bfloat16) if half else nullcontext()
 
 
 @torch.no_grad()
@@ -150,14 +140,17 @@ def evaluate(
     decoding: Decoding = "teacher-forced",
     precision: Precision = "auto",
     out: str | Path | None = None,
+    name: str | None = None,
     progress: Progress | None = None,
 ) -> Grid:
-    """Measure a grid of cells. With `out`, every cell is kept as it is done, and done cells are not done again."""
-    name = Path(model).name if isinstance(model, (str, Path)) else None
+    """Measure a grid of cells. With `out`, every cell is kept as it is done, and done cells are not done again.
+
+    `name` is what the file calls the model; by default the name of its folder.
+    """
+    name = Path(model).name if name is None and isinstance(model, (str, Path)) else name
     solver = model if isinstance(model, Solver) else load(model)
     axes = {"length": _axis("lengths", lengths)} | ({} if counts is None else {"count": _axis("counts", counts)})
-    _check(solver, axes, samples, seed, problems, offsets, decoding)
-    half = precision == "bfloat16" or (precision == "auto" and solver.device.type == "cuda")
+    check_request(solver, axes, samples, seed, problems, offsets, decoding)
     grid = Grid.blank(
         axes,
         task=to_json(solver.task),
@@ -166,7 +159,9 @@ def evaluate(
         decoding=decoding,
         samples=samples,
         seed=seed,
-        dtype="bfloat16" if half else str(next(solver.parameters()).dtype).removeprefix("torch."),
+        dtype="bfloat16"
+        if is_half(solver.device, precision)
+        else str(next(solver.parameters()).dtype).removeprefix("torch."),
         model=about(solver, name),
         made=circumstances(solver.device),
     )
@@ -250,9 +245,10 @@ def _axis(name: str, values: Iterable[int]) -> list[int]:
     return sorted(int(value) for value in axis)
 
 
-def _check(
+def check_request(
     model: Solver, axes: dict[str, list[int]], samples: int, seed: int, problems: str, offsets: str, decoding: str
 ) -> None:
+    """Refuse what cannot be measured: no samples, unknown suites, or problems beyond the ids a model has."""
     if not is_whole(samples) or samples < 1 or not is_whole(seed):
         raise InputError(f"samples must be 1 or more and seed a whole number, not {samples!r} and {seed!r}.")
     if problems not in SUITES:
@@ -278,18 +274,4 @@ def about(model: Solver, name: str | None) -> dict[str, Any]:
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "encoding": to_json(model.transformer.encoding),
         "trained_on": model.trained_on,
-    }
-
-
-def circumstances(device: torch.device) -> dict[str, str]:
-    """On what, with what and when something was measured."""
-    return {
-        "lengthwise": __version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "device": torch.cuda.get_device_name(device)
-        if device.type == "cuda"
-        else f"{device.type}, {platform.machine()}",
-        "threads": str(torch.get_num_threads()),
-        "date": datetime.now(UTC).date().isoformat(),
     }

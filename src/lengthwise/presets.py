@@ -127,10 +127,10 @@ def adder_tiny() -> Recipe:
     return Recipe(
         name="adder-tiny",
         task=tasks.task("addition"),
-        encoding=positions.encoding("windowed", window=1, hard=True, initial_std=3.0),
+        encoding=positions.encoding("windowed", window=1, hard=True, initial_std=2.0),
         model=TINY_MODEL,
         data=Data(length=10, count=10, problems=None, random_offsets=False),
-        training=Training(steps=600, batch_size=64, learning_rate=1e-2, warm_up=0.02),
+        training=Training(steps=800, batch_size=64, learning_rate=6e-3, warm_up=0.02, floor=0.01, betas=(0.9, 0.98)),
         watch=Watch(
             log_every=20, validate_every=200, validation_samples=200, cells=("20x20", "30x30"), cell_samples=10
         ),

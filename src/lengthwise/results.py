@@ -135,7 +135,7 @@ class Grid:
 
     def save(self, file: str | Path) -> None:
         """Write the file, whole or not at all."""
-        _write(Path(file), json.dumps(self.to_json(), separators=(",", ":")).encode())
+        write_json(Path(file), self.to_json())
 
     @classmethod
     def load(cls, file: str | Path) -> "Grid":
@@ -266,6 +266,11 @@ def read_json(file: Path) -> Any:
         return json.loads(file.read_text(encoding="utf-8"))
     except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{str(file)!r} is not JSON that can be read: {error}.") from error
+
+
+def write_json(file: Path, data: Any) -> None:
+    """Write a JSON file, whole or not at all."""
+    _write(file, json.dumps(data, separators=(",", ":")).encode())
 
 
 def _write(file: Path, content: bytes) -> None:

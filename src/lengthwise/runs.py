@@ -108,12 +108,12 @@ class Run:
     @property
     def metrics(self) -> list[Record]:
         """What was noted by step."""
-        return _read_lines(self.folder / METRICS)
+        return read_lines(self.folder / METRICS)
 
     @property
     def timing(self) -> list[Record]:
         """What the clock said."""
-        return _read_lines(self.folder / TIMING)
+        return read_lines(self.folder / TIMING)
 
     # What training writes.
 
@@ -186,7 +186,8 @@ def _digest(tensors: Mapping[str, Tensor]) -> str:
     return digest.hexdigest()
 
 
-def _read_lines(file: Path) -> list[Record]:
+def read_lines(file: Path) -> list[Record]:
+    """The records of a file of one JSON object a line."""
     if not file.is_file():
         return []
     try:

@@ -14,15 +14,16 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from lengthwise.data import Examples, Feed
+from lengthwise.device import autocast, pick_device
 from lengthwise.errors import InputError
-from lengthwise.evaluate import autocast, mark, measure_cell
+from lengthwise.evaluate import mark, measure_cell
 from lengthwise.model.transformer import Transformer
 from lengthwise.randomness import derive
 from lengthwise.recipe import Recipe, Training, parse_cell
@@ -30,6 +31,7 @@ from lengthwise.runs import METRICS, TIMING, Record, Run
 from lengthwise.solver import Solver
 
 
+@runtime_checkable
 class Observer(Protocol):
     """Who is told how a run goes."""
 
@@ -70,18 +72,6 @@ def train(
         if stopped.is_set():
             raise KeyboardInterrupt
     return run
-
-
-def pick_device(device: str | torch.device | None) -> torch.device:
-    """The device asked for, or the best there is."""
-    if device is None or str(device) == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        chosen = torch.device(device)
-        torch.zeros(1, device=chosen)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise InputError(f"the device {str(device)!r} cannot be used here: try cpu.") from error
-    return chosen
 
 
 def learning_rate(training: Training, step: int) -> float:

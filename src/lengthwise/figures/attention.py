@@ -111,7 +111,7 @@ def _side(tokens: int, heads: int) -> float:
 
 def _colours() -> Colormap:
     """Black for what is clipped, then from a purple that stands off from it to light yellow."""
-    return ListedColormap(colormaps["inferno"](np.linspace(0.22, 1, 256)), "attention").with_extremes(under="black")
+    return ListedColormap(colormaps["inferno"](np.linspace(0.28, 1, 256)), "attention").with_extremes(under="black")
 
 
 def _stretches(attention: AttentionMap) -> list[tuple[str, int, int]]:

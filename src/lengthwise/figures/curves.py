@@ -35,13 +35,13 @@ def draw_curves(lines: Sequence[Line], *, count: int | None = None, answers: boo
     """The lines, along the diagonal or at one `count`, in whole responses (solid) or in `answers` alone (dashed)."""
     if not lines:
         raise InputError("There is nothing to draw: give one or more grids.")
-    figure = Figure(figsize=(6.8, 3.8), layout="constrained")
+    cuts = [_cut(line, count, answers) for line in lines]
+    names = [_name(line) for line in lines]
+    figure = Figure(figsize=(6.8, max(3.8, 0.6 + 0.18 * len("\n".join(names).splitlines()))), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    cuts = [_cut(line, count, answers) for line in lines]
-    for number, (line, points) in enumerate(zip(lines, cuts, strict=True)):
+    for number, (name, (length, middle, low, high)) in enumerate(zip(names, cuts, strict=True)):
         colour, mark = LINE_COLOURS[number % len(LINE_COLOURS)], LINE_MARKS[number % len(LINE_MARKS)]
-        length, middle, low, high = points
         axes.plot(
             *(length, middle),
             color=colour,
@@ -49,7 +49,7 @@ def draw_curves(lines: Sequence[Line], *, count: int | None = None, answers: boo
             markersize=4 if len(length) <= 40 else 2,
             linestyle="--" if answers else "-",
             linewidth=1.4,
-            label=_name(line),
+            label=name,
         )
         axes.fill_between(length, low, high, color=colour, alpha=0.15, linewidth=0)
     _mark_training(axes, [_trained_up_to(line, count) for line in lines])
@@ -59,7 +59,7 @@ def draw_curves(lines: Sequence[Line], *, count: int | None = None, answers: boo
     axes.set_xlabel(_length_name({line.task for line in lines}, count))
     metrics = sorted({grid.metric for line in lines for grid in line.grids})
     axes.set_ylabel("answer accuracy" if answers else f"{' or '.join(metrics)} accuracy")
-    axes.xaxis.set_major_locator(MaxNLocator(10, integer=True, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_locator(MaxNLocator(10, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     axes.grid(linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
@@ -150,7 +150,7 @@ def _write_legend(figure: Figure, axes: Axes) -> None:
 
 
 def _caption(lines: Sequence[Line]) -> str:
-    bands = {"quartiles" if line.runs else "95 % Wilson intervals" for line in lines}
+    bands = {"quartiles of several runs" if line.runs else "95 % Wilson intervals" for line in lines}
     how = list(dict.fromkeys(line.how for line in lines))
     asked = how[0] if len(how) == 1 else "samples and decoding differ between lines"
-    return f"{asked} · bands: {' or '.join(sorted(bands))}"
+    return f"{asked} · bands: {', '.join(sorted(bands))}"

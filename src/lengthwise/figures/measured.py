@@ -28,7 +28,7 @@ class Measured:
     @property
     def task(self) -> str:
         """The name of the task."""
-        return str(self.grids[0].task["name"])
+        return str(self.grids[0].task.get("name", "this task"))
 
     @property
     def runs(self) -> str:

@@ -39,7 +39,7 @@ def draw_training(metrics: Sequence[Mapping[str, Any]]) -> Figure:
     cells = _cells(metrics)
     if not any(chain(losses.values(), accuracies.values(), cells.values())):
         raise InputError("There is nothing to draw: these metrics hold neither a loss nor an accuracy.")
-    figure = Figure(figsize=(10.5, 3.8), layout="constrained")
+    figure = Figure(figsize=(10.5, max(3.8, 1.2 + 0.17 * len(cells))), layout="constrained")
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     for colour, (name, series) in zip(LOSS_COLOURS, losses.items(), strict=True):
@@ -52,6 +52,10 @@ def draw_training(metrics: Sequence[Mapping[str, Any]]) -> Figure:
     for number, (name, series) in enumerate(cells.items()):
         _plot(right, name.replace("x", "×"), series, shades(0.9 * number / max(1, len(cells) - 1)), linestyle="--")
     right.set_ylim(-0.03, 1.03)
+    steps = [record["step"] for record in metrics]
+    margin = max(0.03 * (max(steps) - min(steps)), 0.5)
+    for axes in (left, right):
+        axes.set_xlim(min(steps) - margin, max(steps) + margin)
     _finish(left, "loss", loc="upper right")
     _finish(right, "accuracy", loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
     return figure
@@ -105,8 +109,8 @@ def _finish(axes: Axes, name: str, **legend: Any) -> None:
     axes.grid(linewidth=0.4, color="#dddddd")
     axes.spines[["top", "right"]].set_visible(False)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axes.tick_params(labelsize=9)
+    axes.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    axes.tick_params(which="both", labelsize=9)
     if axes.lines:
         axes.legend(fontsize=8, frameon=False, **legend)
     else:

@@ -72,7 +72,7 @@ class Multiplication(Task):
         """33…34 times a number of digits 3, 6 and 9.
 
         Each partial product is 10…02, 20…04 or 30…06: the units carry 1, 2 or 3 through all columns, and no digit above
-        them is right without it. (No product carries that far in every running sum: those of 99…9 come nearest.)
+        them is right without it. Their running sums carry nothing.
         """
         assert count is not None
         multipliers = 3 * (1 + draw_different(samples, count, 3, generator))

@@ -1,9 +1,9 @@
 """Stress suites: hard problems of one exact size, to set beside the random ones of a test cell.
 
-A random sum of thirty long numbers hardly ever carries far, has hardly a zero, and its operands are equally long. A
-model may be right on every random problem and yet have learnt no carrying. Each suite here asks for one such thing, on
-pages as large as those of the random cell: the longest operand has exactly `length` digits, and there are `count` of
-them; in multiplication the operands have `length` and `count` digits, in parity there are `length` bits.
+Random numbers hardly ever need a carry to run through ten columns, have no long rows of zeros, and in a test cell are
+all equally long: a model may be right about every one of them and yet not know how to carry. Each suite here asks for
+one such thing, on pages as large as those of the random cell: there are `count` operands, the longest of exactly
+`length` digits; in multiplication they have `length` and `count` digits, and in parity there are `length` bits.
 
     suite    addition 3 × 4               multiplication 3 × 2    parity 4
     nines    999+999+999+999              999×99                  1111
@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 import torch
+from jaxtyping import Int32
 from torch import Tensor
 
 from lengthwise.errors import InputError
@@ -90,8 +91,8 @@ def _zeros(task: Task, samples: int, length: int, count: int | None, source: tor
     sizes = torch.tensor([task.sizes(length, count)], dtype=torch.int32, device=source.device)
     if task.count_varies:
         place = draw_different(samples, 1, sizes.shape[1], source)
-        lengths = _one_long(torch.ones_like(sizes).repeat(len(place), 1), place, length)
-        top = torch.zeros_like(lengths).scatter_(1, place, 1)  # of length 1, too, one of them is 1
+        top = sizes.new_zeros(len(place), sizes.shape[1]).scatter_(1, place, 1)  # of length 1, too, one of them is 1
+        lengths = torch.ones_like(top).scatter_(1, place, length)
     else:
         lengths, top = sizes, torch.full_like(sizes, not task.leading_zeros)
     digits = torch.zeros(*lengths.shape, int(sizes.max()), dtype=torch.uint8, device=source.device)
@@ -100,22 +101,19 @@ def _zeros(task: Task, samples: int, length: int, count: int | None, source: tor
 
 def _huge(task: Task, samples: int, length: int, count: int | None, source: torch.Generator) -> Problems:
     operands = len(task.sizes(length, count))
-    lengths = torch.ones(samples, operands, dtype=torch.int32, device=source.device)
-    lengths = _one_long(lengths, uniform(0, operands - 1, (samples, 1), source, torch.int64), length)
-    return Problems.all_of(draw_numbers(lengths, length, source), lengths)
+    return _with_one_long(torch.ones(samples, operands, dtype=torch.int32, device=source.device), length, source)
 
 
 def _ragged(task: Task, samples: int, length: int, count: int | None, source: torch.Generator) -> Problems:
-    """Every length is uniform in 1 … length, except that one of them, in a random place, is the longest."""
     operands = len(task.sizes(length, count))
-    lengths = uniform(1, length, (samples, operands), source)
-    lengths = _one_long(lengths, uniform(0, operands - 1, (samples, 1), source, torch.int64), length)
+    return _with_one_long(uniform(1, length, (samples, operands), source), length, source)
+
+
+def _with_one_long(lengths: Int32[Tensor, "samples operands"], length: int, source: torch.Generator) -> Problems:
+    """Random numbers of these lengths, except that one, in a random place, has full length."""
+    samples, operands = lengths.shape
+    lengths = lengths.scatter(1, uniform(0, operands - 1, (samples, 1), source, torch.int64), length)
     return Problems.all_of(draw_numbers(lengths, length, source), lengths)
-
-
-def _one_long(lengths: Tensor, place: Tensor, length: int) -> Tensor:
-    """The same lengths with `length` in one place of each row."""
-    return lengths.scatter(1, place, length)
 
 
 _DRAW: Final[Mapping[str, Callable[[Task, int, int, int | None, torch.Generator], Problems]]] = {

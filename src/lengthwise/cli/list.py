@@ -1,0 +1,50 @@
+"""lengthwise list: what there is."""
+
+import json
+from dataclasses import dataclass
+
+from rich.table import Table
+
+import lengthwise as lw
+from lengthwise.cli.parsing import Flag, console_for_people, parse
+from lengthwise.tasks.stress import SUITES, suites
+
+
+@dataclass(frozen=True)
+class _List:
+    json: Flag = False
+    """Print as JSON."""
+
+
+def run(arguments: list[str]) -> None:
+    """Print tables of what there is."""
+    options = parse(_List, "list", arguments)
+    encodings = {name: kind.summary for name, kind in lw.positions.encodings().items()}
+    tasks = {name: kind() for name, kind in lw.tasks.kinds().items()}
+    presets = lw.presets.names()
+    if options.json:
+        described = {
+            name: {
+                "summary": task.summary,
+                "example": task.example,
+                "coordinates": task.coordinates,
+                "suites": suites(task),
+            }
+            for name, task in tasks.items()
+        }
+        print(json.dumps({"tasks": described, "encodings": encodings, "presets": presets, "suites": dict(SUITES)}))
+        return
+    console = console_for_people()
+    table = Table("task", "what it is", "example", "coordinates", title="Tasks", title_justify="left")
+    for name, task in tasks.items():
+        table.add_row(name, task.summary, task.written_example, ", ".join(task.coordinates))
+    console.print(table)
+    for title, column, rows in (
+        ("Position encodings", "encoding", encodings),
+        ("Presets, for lengthwise train", "preset", presets),
+        ("Problems, for lengthwise evaluate --problems", "suite", dict(SUITES)),
+    ):
+        table = Table(column, "what it is", title=title, title_justify="left")
+        for name, summary in rows.items():
+            table.add_row(name, summary)
+        console.print(table)

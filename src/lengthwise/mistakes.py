@@ -1,0 +1,153 @@
+"""Where a model goes wrong first, how often, and what that foretells of longer problems.
+
+The first mistake on a page is the model's own; what follows it is another problem. So only first mistakes are counted,
+against all the tokens that were written up to one: the error rate of a step. If every step failed independently at
+that rate, a response of n tokens would come out whole with the probability (1 − rate)ⁿ. Where a model does worse than
+that on longer problems, length itself is its difficulty.
+
+    report = lw.find_mistakes(model, length=20, count=20, samples=500)
+    report.error_rate, report.by_carry, report.predict(model.task, 30, 30)
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lengthwise.device import Precision, circumstances
+from lengthwise.evaluate import about, check_request, mark
+from lengthwise.randomness import derive
+from lengthwise.results import write_json
+from lengthwise.settings import to_json
+from lengthwise.solver import Solver
+from lengthwise.tasks import Task
+from lengthwise.tasks.anatomy import anatomy
+from lengthwise.tasks.stress import draw
+
+Tally = dict[str, tuple[int, int]]
+"""First mistakes, and tokens written up to the first mistake, by place."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """First mistakes on problems of one size."""
+
+    task: dict[str, Any]
+    length: int
+    count: int | None
+    problems: str
+    samples: int
+    wrong: int
+    """Pages with a mistake."""
+    written: int
+    """Tokens written up to the first mistake, on all pages."""
+    wrong_tokens: int
+    """Wrong tokens on all pages, each with the right tokens before it."""
+    tokens: int
+    """Tokens to be written on all pages."""
+    by_line: Tally
+    """By line of the page: `partial sum 3`."""
+    by_digit: Tally
+    """By digit of the line, units 0; `symbol` for the others."""
+    by_carry: Tally
+    """By whether a carry comes into the digit; `symbol` for what is no digit."""
+    model: dict[str, Any]
+    made: dict[str, str]
+    seed: int
+
+    @property
+    def error_rate(self) -> float:
+        """How likely a step is wrong, everything before it being right."""
+        return self.wrong / self.written
+
+    @property
+    def accuracy(self) -> float:
+        """How many pages are without a mistake."""
+        return 1 - self.wrong / self.samples
+
+    def predict(self, task: Task, length: int, count: int | None) -> float:
+        """How many pages of another size would be right if all steps failed independently at this rate."""
+        page = task.write_all(task.largest(length, count))
+        return float((1 - self.error_rate) ** int(page.targets.sum()))
+
+    def save(self, file: str | Path) -> None:
+        """Write the file, whole or not at all."""
+        write_json(Path(file), {"format": 1, "kind": "mistakes", **asdict(self)})
+
+
+def find_mistakes(
+    model: Solver,
+    *,
+    length: int,
+    count: int | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+    problems: str = "random",
+    precision: Precision = "auto",
+    name: str | None = None,
+) -> Report:
+    """Count first mistakes on problems of one size."""
+    axes = {"length": [length]} | ({} if count is None else {"count": [count]})
+    check_request(model, axes, samples, seed, problems, "one", "teacher-forced")
+    own = derive(seed, "cell", length, -1 if count is None else count)
+    asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
+    wrong = written = wrong_tokens = tokens = 0
+    tallies: dict[str, dict[str, list[int]]] = {"line": {}, "digit": {}, "carry": {}}
+    for marked in mark(model, asked, precision=precision):
+        pages = len(marked.batch)
+        place = anatomy(model.task, marked.batch.problems)
+        order = torch.arange(len(marked.targets), device=marked.targets.device)
+        beyond = len(order)
+        first = torch.full((pages,), beyond, dtype=order.dtype, device=order.device)
+        first.scatter_reduce_(0, marked.sample[~marked.right], order[~marked.right], "amin")
+        reached = order <= first[marked.sample]  # tokens up to the first mistake, itself included
+        is_first = order == first[marked.sample]
+        wrong += int((first < beyond).sum())
+        written += int(reached.sum())
+        wrong_tokens += int((~marked.right).sum())
+        tokens += beyond
+        block, line = place.block[marked.targets].long(), place.line[marked.targets].long()
+        digit, carry = place.digit[marked.targets].long(), place.carry[marked.targets].long()
+        for kind, key in (
+            ("line", block * 2**32 + line),
+            ("digit", digit),
+            ("carry", torch.where(digit < 0, -2, carry)),
+        ):
+            values, where = torch.unique(key[reached], return_inverse=True)
+            seen = torch.bincount(where, minlength=len(values)).tolist()
+            failed = torch.bincount(where[is_first[reached]], minlength=len(values)).tolist()
+            for value, made, failures in zip(values.tolist(), seen, failed, strict=True):
+                entry = tallies[kind].setdefault(_name(kind, value, place.roles), [0, 0])
+                entry[0] += failures
+                entry[1] += made
+    return Report(
+        task=to_json(model.task),
+        length=length,
+        count=count,
+        problems=problems,
+        samples=len(asked),
+        wrong=wrong,
+        written=written,
+        wrong_tokens=wrong_tokens,
+        tokens=tokens,
+        by_line=_tally(tallies["line"]),
+        by_digit=_tally(tallies["digit"]),
+        by_carry=_tally(tallies["carry"]),
+        model=about(model, name),
+        made=circumstances(model.device),
+        seed=seed,
+    )
+
+
+def _name(kind: str, value: int, roles: tuple[str, ...]) -> str:
+    if kind == "line":
+        block, line = divmod(value, 2**32)
+        return "end" if roles[block] == "$" else f"{roles[block]} {line}"
+    if kind == "digit":
+        return "symbol" if value < 0 else str(value)
+    return {-2: "symbol", -1: "digit", 0: "no carry", 1: "carry"}[value]
+
+
+def _tally(counted: dict[str, list[int]]) -> Tally:
+    return {name: (failures, made) for name, (failures, made) in counted.items()}
