@@ -1,83 +1,125 @@
-"""How fast the model trains and evaluates, on the work that the authors' code was timed on: python benchmarks/model.py
+"""How fast models train and evaluate: python benchmarks/model.py [--compile] [--only NAME …]
 
-A training step: 1 layer, 4 heads, width 256, feed-forward 512, head 64, learned bi-level coupling, batch 64 of
-S_A(10,10), float32. A cell: 1,000 problems of 20 numbers of 20 digits, one teacher-forced pass with the same model. And
-the small windowed adder on the same batches. On a GPU: the paper's 6-layer model in bfloat16. Nothing is asserted.
+On a CPU, the work that the authors' code was timed on: a training step of 1 layer, 4 heads, width 256, learned bi-level
+coupling, batch 64 of S_A(10,10), float32; and a cell of 1,000 problems of 20 numbers of 20 digits with the same model.
+On a GPU, the paper's sizes in bfloat16. All data are made on the device within the time. Nothing is asserted.
+
+Model FLOPs are those of the matrix products and of causal attention, forward and backward, for all tokens:
+6 · weights · tokens + 6 · layers · heads · head_dim · Σ length². Utilisation is of an H200's 990 TFLOP/s in bfloat16.
 """
 
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
+import tyro
 from rich.console import Console
 from rich.table import Table
+from tyro.conf import arg
 
 import lengthwise as lw
+from lengthwise.data import Feed
+from lengthwise.evaluate import measure_cell
+from lengthwise.train import learn, make_optimizer
 
-AUTHORS = lw.ModelConfig(layers=1, heads=4, width=256, head_dim=64, feedforward=512)
-TINY = lw.ModelConfig(layers=1, heads=4, width=64, head_dim=16, feedforward=128, tied_head=False, scale_scores=True)
-BASELINE = lw.ModelConfig(layers=6, heads=8, width=1024, head_dim=128, feedforward=2048, reserved_tokens=2)
-DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def training_step(model: lw.Solver, batch_size: int) -> tuple[Callable[[int], None], Callable[[], None]]:
-    """A step that makes its own batch, forward, backward and Adam; and what to wait for before reading the clock."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=DEVICE == "cuda")
-
-    def step(seed: int) -> None:
-        batch = model.task.sample(batch_size, length=10, count=10, seed=seed, device=DEVICE)
-        targets = batch.targets.nonzero()[:, 0]
-        with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda"):
-            logits = model(batch, wanted=targets - 1)
-        loss = torch.nn.functional.cross_entropy(logits.float(), model.numbers(batch.tokens)[targets])
-        optimizer.zero_grad()
-        torch.autograd.backward(loss)
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-
-    return step, torch.cuda.synchronize if DEVICE == "cuda" else lambda: None
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+PEAK = 990e12
+SAMPLES = 1000
 
 
-def steps_per_second(model: lw.Solver, batch_size: int, steps: int) -> float:
-    step, wait = training_step(model, batch_size)
-    for seed in range(3):
-        step(seed)
+@dataclass(frozen=True)
+class Options:
+    compile: Annotated[bool, arg(help="compile the models")] = False
+    only: Annotated[tuple[str, ...], arg(help="these presets only")] = ()
+
+
+@dataclass(frozen=True)
+class Work:
+    preset: str
+    batch: int
+    steps: int
+    cell: bool = False
+
+
+CPU = (Work("addition-1l4h-width256", 64, 20, cell=True), Work("adder-tiny", 64, 40, cell=True))
+GPU = (
+    Work("adder-tiny", 64, 200, cell=True),
+    Work("addition-1l4h-width256", 400, 200, cell=True),
+    Work("addition-1l4h", 400, 100, cell=True),
+    Work("addition-6l8h", 400, 60, cell=True),
+    Work("addition-fire-scratchpad", 400, 30),
+    Work("multiplication-coupling-scratchpad", 200, 60),
+)
+
+
+def wait() -> None:
+    if DEVICE.type == "cuda":
+        torch.cuda.synchronize()
+
+
+def timed(work: Callable[[], object]) -> float:
     wait()
     begun = time.perf_counter()
-    for seed in range(3, 3 + steps):
-        step(seed)
+    work()
     wait()
-    return steps / (time.perf_counter() - begun)
-
-
-def cell_seconds(model: lw.Solver, samples: int, at_once: int) -> float:
-    begun = time.perf_counter()
-    for seed in range(samples // at_once):
-        batch = model.task.sample(at_once, length=20, count=20, seed=seed, fixed=True, device=DEVICE)
-        int(model.exact_matches(batch).sum())
     return time.perf_counter() - begun
 
 
-def main() -> None:
-    addition = lw.task("addition")
-    authors = lw.Solver.new(addition, lw.encoding("learned"), AUTHORS).to(DEVICE)
-    tiny = lw.Solver.new(addition, lw.encoding("windowed"), TINY).to(DEVICE)
-    table = Table("work", "measured")
-    table.add_row("train, 1L4H width 256, learned, batch 64", f"{steps_per_second(authors, 64, 10):.2f} steps/s")
-    table.add_row("train, 1L4H width 64, windowed, batch 64", f"{steps_per_second(tiny, 64, 20):.2f} steps/s")
-    table.add_row("20 × 20 cell, 1,000 samples, 1L4H width 256, learned", f"{cell_seconds(authors, 1000, 20):.1f} s")
-    table.add_row("20 × 20 cell, 1,000 samples, 1L4H width 64, windowed", f"{cell_seconds(tiny, 1000, 20):.1f} s")
-    if DEVICE == "cuda":
-        large = lw.Solver.new(addition, lw.encoding("learned"), BASELINE).to(DEVICE)
-        table.add_row(
-            "train, 6L8H width 1024, learned, batch 400, bf16", f"{steps_per_second(large, 400, 10):.2f} steps/s"
-        )
-    device = torch.cuda.get_device_name() if DEVICE == "cuda" else platform.machine()
-    console = Console(width=120)
-    console.print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {device}")
+def measure(work: Work, compiled: bool) -> list[str]:
+    recipe = lw.presets.get(work.preset)
+    recipe = replace(
+        recipe,
+        training=replace(recipe.training, batch_size=work.batch),
+        data=replace(recipe.data, problems=None if recipe.data.problems is None else 50_000),
+    )
+    model = lw.Solver.new(recipe.task, recipe.encoding, recipe.model).to(DEVICE)
+    optimizer, feed = make_optimizer(model.transformer, recipe.training), Feed(recipe, model)
+    if compiled:
+        model.transformer.compile(dynamic=True)
+
+    def steps(first: int, last: int) -> None:
+        for step in range(first, last):
+            learn(model, optimizer, recipe.training, feed.at(step))
+
+    warm_up = timed(lambda: steps(0, 5))
+    seconds = timed(lambda: steps(5, 5 + work.steps))
+    parts = [part for step in range(5, 5 + work.steps) for part in feed.at(step)]
+    lengths = [size for part in parts for size in part.known.sizes]
+    weights = sum(weight.numel() for block in model.transformer.blocks for weight in block.parameters())
+    config = recipe.model
+    pairs = config.layers * config.heads * config.dim_per_head * sum(length**2 for length in lengths)
+    flops = 6 * weights * sum(lengths) + 6 * pairs
+    row = [
+        f"{work.preset}{', compiled' if compiled else ''}",
+        str(work.batch),
+        f"{work.steps / seconds:.2f}",
+        f"{sum(lengths) / seconds:,.0f}",
+        f"{flops / seconds / PEAK:.1%}" if DEVICE.type == "cuda" else f"{flops / seconds / 1e9:.0f} GFLOP/s",
+        f"{warm_up:.1f} s",
+    ]
+    if not work.cell:
+        return [*row, "–"]
+    model.eval()
+    measure_cell(model, 20, 20, samples=20, seed=1)
+    return [*row, f"{timed(lambda: measure_cell(model, 20, 20, samples=SAMPLES, seed=0)):.2f} s"]
+
+
+def main(options: Options) -> None:
+    table = Table(
+        "preset", "batch", "steps/s", "tokens/s", "of peak" if DEVICE.type == "cuda" else "", "first 5", "20×20 × 1,000"
+    )
+    for work in GPU if DEVICE.type == "cuda" else CPU:
+        if not options.only or work.preset in options.only:
+            table.add_row(*measure(work, options.compile))
+            print(".", end="", flush=True)
+    device = torch.cuda.get_device_name() if DEVICE.type == "cuda" else platform.machine()
+    console = Console(width=130)
+    console.print(f"\ntorch {torch.__version__}, {torch.get_num_threads()} threads, {device}")
     console.print(table)
 
 
 if __name__ == "__main__":
-    main()
+    main(tyro.cli(Options))

@@ -152,6 +152,7 @@ class Recipe:
 
     def check(self) -> None:
         """Refuse what cannot be trained: sizes the task does not have, or ids beyond those there are."""
+        self.encoding.build(self.shape)  # refuses what it cannot encode
         self.task.require_size(self.data.length, self.data.count, random_offsets=self.data.random_offsets)
         known = self.encoding.max_ids(self.shape)
         used = self.task.coupling_for(training=self.data.random_offsets).max_ids

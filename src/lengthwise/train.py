@@ -123,7 +123,7 @@ class Session:
             parts = feed.at(self.step)
             for group in self.optimizer.param_groups:
                 group["lr"] = learning_rate(training, self.step)
-            loss, right = self._learn(parts)
+            loss, right = learn(self.model, self.optimizer, training, parts)
             self.sums += torch.stack([loss.double(), torch.ones_like(loss, dtype=torch.float64)])
             self.step += 1
             tokens += sum(part.tokens.shape[0] for part in parts)
@@ -147,26 +147,6 @@ class Session:
             self._board.close()
         if observer is not None:
             observer.end(self.step, time.monotonic() - begun if self.step > first else 0.0)
-
-    def _learn(self, parts: list[Examples]) -> tuple[Tensor, list[Tensor]]:
-        """One step: the loss is the mean over all target tokens of the batch, in however many parts it comes."""
-        training, model = self.recipe.training, self.model
-        targets = sum(part.expected.shape[0] for part in parts)
-        total, right = self.sums.new_zeros((), dtype=torch.float32), []
-        for part in parts:
-            with autocast(model.device, training.precision):
-                logits = model.transformer(
-                    part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
-                )
-            loss = functional.cross_entropy(logits.float(), part.expected, reduction="sum") / targets
-            torch.autograd.backward(loss)
-            total += loss.detach()
-            right.append(logits.detach().argmax(-1) == part.expected)
-        if training.clip is not None:
-            torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return total, right
 
     def _training_record(self, parts: list[Examples], right: list[Tensor]) -> Record:
         """The mean loss since the last note, and how right this step's batch was."""
@@ -269,6 +249,31 @@ class Session:
             raise InputError(
                 f"the state in {str(self.run.folder)!r} does not belong to this run: it cannot be resumed."
             ) from error
+
+
+def learn(
+    model: Solver, optimizer: torch.optim.Optimizer, training: Training, parts: list[Examples]
+) -> tuple[Tensor, list[Tensor]]:
+    """One step: its loss, the mean over all target tokens of the batch, and which of them were right.
+
+    Nothing here waits for the device.
+    """
+    targets = sum(part.expected.shape[0] for part in parts)
+    total, right = torch.zeros((), device=model.device), []
+    for part in parts:
+        with autocast(model.device, training.precision):
+            logits = model.transformer(
+                part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
+            )
+        loss = functional.cross_entropy(logits.float(), part.expected, reduction="sum") / targets
+        torch.autograd.backward(loss)
+        total += loss.detach()
+        right.append(logits.detach().argmax(-1) == part.expected)
+    if training.clip is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), training.clip)
+    optimizer.step()
+    optimizer.zero_grad()
+    return total, right
 
 
 def make_optimizer(model: Transformer, training: Training) -> torch.optim.Optimizer:

@@ -32,7 +32,7 @@ class _Demo:
     seed: Annotated[int, arg(help="of the weights and of all that is drawn")] = 0
     lengths: Annotated[str, arg(help="operand lengths to measure")] = "1,5,10,15,20,25,30"
     counts: Annotated[str, arg(help="numbers of operands to measure")] = "2,5,10,15,20,25,30"
-    samples: Annotated[int, arg(help="problems a cell")] = 50
+    samples: Annotated[int, arg(help="problems a cell")] = 100
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "cpu"
 
 
@@ -45,6 +45,8 @@ def run(arguments: list[str]) -> None:
     if options.steps is not None:
         recipe = replace(recipe, training=replace(recipe.training, steps=options.steps))
     lengths, counts = numbers(options.lengths, "--lengths"), numbers(options.counts, "--counts")
+    if options.samples < 1:
+        raise InputError(f"samples must be 1 or more, not {options.samples}.")
     folder = options.out or _free_folder()
     device = pick_device(options.device)
 

@@ -58,7 +58,8 @@ def run(arguments: list[str]) -> None:
     console = console_for_people()
     console.print(
         f"{report.wrong:,} of {report.samples:,} problems of {options.size} have a mistake: "
-        f"accuracy {report.accuracy:.2%}, {report.error_rate:.2e} a step ({report.written:,} tokens up to the first mistake)"
+        f"accuracy {report.accuracy:.2%}, {report.error_rate:.2e} a step "
+        f"({report.written:,} tokens up to the first mistake)"
     )
     for title, tally in (("line", report.by_line), ("digit", report.by_digit), ("carry", report.by_carry)):
         if report.wrong:
