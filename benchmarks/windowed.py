@@ -21,14 +21,16 @@ import lengthwise as lw
 from lengthwise.evaluate import measure_cell
 
 CELLS = (
-    (1, 2, 1000),
-    (3, 3, 1000),
-    (1, 30, 200),
-    (30, 2, 200),
-    (10, 10, 1000),
-    (20, 20, 100),
-    (30, 30, 100),
-    (60, 60, 10),
+    (1, 2, 1000, "random"),
+    (3, 3, 1000, "random"),
+    (1, 30, 200, "random"),
+    (30, 2, 200, "random"),
+    (10, 10, 1000, "random"),
+    (20, 20, 100, "random"),
+    (30, 30, 100, "random"),
+    (60, 60, 10, "random"),
+    (10, 10, 1, "nines"),
+    (30, 30, 1, "nines"),
 )
 
 
@@ -70,14 +72,18 @@ def trial(job: tuple[Options, int]) -> list[str]:
         loss = next(record["loss"] for record in reversed(run.metrics) if "loss" in record)
     model = model.to("cuda" if torch.cuda.is_available() else "cpu")
     row = [str(seed), f"{seconds:.0f} s", f"{loss:.1e}"]
-    for length, count, samples in CELLS:
-        right, _, total = measure_cell(model, length, count, samples=samples, seed=5, precision="float32")
+    for length, count, samples, problems in CELLS:
+        right, _, total = measure_cell(
+            model, length, count, samples=samples, seed=5, problems=problems, precision="float32"
+        )
         row.append(f"{right / total:.3f}".replace("1.000", "1"))
     return row
 
 
 def main(options: Options) -> None:
-    table = Table("seed", "training", "loss", *(f"{length}×{count}" for length, count, _ in CELLS))
+    table = Table(
+        "seed", "training", "loss", *(f"{length}×{count}\n{problems}" for length, count, _, problems in CELLS)
+    )
     jobs = [(options, seed) for seed in options.seeds]
     if options.workers == 1:
         rows = [trial(job) for job in jobs]
@@ -86,7 +92,7 @@ def main(options: Options) -> None:
             rows = pool.map(trial, jobs, chunksize=1)
     for row in rows:
         table.add_row(*row)
-    Console(width=120).print(dataclasses.asdict(recipe_for(options, 0).training), table)
+    Console(width=140).print(dataclasses.asdict(recipe_for(options, 0).training), table)
 
 
 if __name__ == "__main__":

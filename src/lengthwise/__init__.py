@@ -1,8 +1,10 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
-from lengthwise import interop, positions, presets, tasks
+from lengthwise import interop, positions, presets, results, tasks
 from lengthwise.errors import InputError
 from lengthwise.evaluate import evaluate
+from lengthwise.looking import average_attention
+from lengthwise.mistakes import find_mistakes
 from lengthwise.model import ModelConfig, Transformer
 from lengthwise.positions import Coupling, Encoding, encoding
 from lengthwise.recipe import Data, Recipe, Training, Watch
@@ -32,12 +34,15 @@ __all__ = [
     "Transformer",
     "Watch",
     "__version__",
+    "average_attention",
     "encoding",
     "evaluate",
+    "find_mistakes",
     "interop",
     "load",
     "positions",
     "presets",
+    "results",
     "task",
     "tasks",
     "train",

@@ -19,7 +19,7 @@ def pick_device(device: str | torch.device | None) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         chosen = torch.device(device)
-        torch.zeros(1, device=chosen)
+        torch.zeros(1, device=chosen).item()  # something that can be read back: `meta` is a device, too
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise InputError(f"the device {str(device)!r} cannot be used here: try cpu.") from error
     return chosen

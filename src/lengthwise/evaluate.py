@@ -9,11 +9,12 @@ unless one means to give the model the right scratchpad.
 """
 
 import hashlib
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -26,17 +27,17 @@ from lengthwise.errors import InputError
 from lengthwise.files import locked, sweep
 from lengthwise.randomness import derive
 from lengthwise.recipe import require_cell
-from lengthwise.results import Grid
-from lengthwise.settings import to_json
+from lengthwise.results import Grid, as_read
 from lengthwise.solver import Solver, load
-from lengthwise.tasks import Batch, Problems
+from lengthwise.tasks import Batch, Problems, Task
 from lengthwise.tasks.anatomy import anatomy
 from lengthwise.tasks.operands import is_whole
-from lengthwise.tasks.stress import SUITES, draw
+from lengthwise.tasks.stress import draw, suites
 
 Decoding = Literal["teacher-forced", "greedy"]
+Outcome = TypeVar("Outcome")
 
-TOKENS_AT_ONCE = {"cpu": 2**14, "cuda": 2**19}
+TOKENS_AT_ONCE = {"cpu": 2**14, "cuda": 2**18}
 """How many tokens go through a model at a time."""
 PAIRS_AT_ONCE = {"cpu": 2**23, "cuda": 2**27}
 """How many pairs of tokens, where an encoding works out a number for each of them."""
@@ -67,8 +68,8 @@ def mark(
     model: Solver, problems: Problems, *, offsets_seed: int | None = None, precision: Precision = "auto"
 ) -> Iterator[Marked]:
     """Go over problems with one teacher-forced pass, as many at a time as the memory takes."""
-    for part, seed in _parts(model, problems, offsets_seed):
-        batch = model.task.write_all(part, offsets_seed=seed)
+
+    def go_over(batch: Batch) -> Marked:
         targets = batch.targets.nonzero()[:, 0]
         row = torch.repeat_interleave(torch.arange(len(batch), device=targets.device), batch.boundaries.diff())
         with autocast(model.device, precision):
@@ -76,7 +77,9 @@ def mark(
         expected = model.numbers(batch.tokens)[targets]
         losses = functional.cross_entropy(logits, expected, reduction="none")
         right = logits.argmax(-1) == expected
-        yield Marked(batch=batch, targets=targets, sample=row[targets], right=right, losses=losses)
+        return Marked(batch=batch, targets=targets, sample=row[targets], right=right, losses=losses)
+
+    yield from _in_parts(model, problems, offsets_seed, go_over)
 
 
 @torch.no_grad()
@@ -96,32 +99,48 @@ def score(
             responses += int(marked.per_page().sum())
             answers += int(marked.per_page(answer).sum())
         return responses, answers
-    for part, seed in _parts(model, problems, offsets_seed):
-        batch = model.task.write_all(part, offsets_seed=seed)
+
+    def write(batch: Batch) -> tuple[int, int]:
         with autocast(model.device, precision):
             written = model.responses(batch)
-        for sample, response in enumerate(written):
-            right = [token for token, target in zip(*_page(batch, sample), strict=True) if target]
-            responses += response == right
-            answers += model.task.answer(response) == model.task.answer(right)
+        right = [_response(batch, sample) for sample in range(len(batch))]
+        same = sum(ours == theirs for ours, theirs in zip(written, right, strict=True))
+        answer = model.task.answer
+        return same, sum(answer(ours) == answer(theirs) for ours, theirs in zip(written, right, strict=True))
+
+    for whole, alone in _in_parts(model, problems, offsets_seed, write):
+        responses, answers = responses + whole, answers + alone
     return responses, answers
 
 
-def _page(batch: Batch, sample: int) -> tuple[list[str], list[bool]]:
-    return batch.text(sample), batch.targets[batch.span(sample)].tolist()
+def _response(batch: Batch, sample: int) -> list[str]:
+    targets = batch.targets[batch.span(sample)].tolist()
+    return [token for token, target in zip(batch.text(sample), targets, strict=True) if target]
 
 
-def _parts(model: Solver, problems: Problems, offsets_seed: int | None) -> Iterator[tuple[Problems, int | None]]:
-    """Problems, as many at a time as the memory takes; each part with a seed of its own for its offsets."""
-    length, count = model.task.extent(problems)
-    page = model.task.page_cells(length, count)
+def _in_parts(
+    model: Solver, problems: Problems, offsets_seed: int | None, work: Callable[[Batch], Outcome]
+) -> Iterator[Outcome]:
+    """Write the pages, and work on as many of them at a time as the memory takes."""
+    batch = model.task.write_all(problems, offsets_seed=offsets_seed)
     kind = model.device.type if model.device.type in TOKENS_AT_ONCE else "cuda"
-    at_once = TOKENS_AT_ONCE[kind] // page
+    page = max(1, len(batch.tokens) // len(batch))
+    at_once = max(1, TOKENS_AT_ONCE[kind] // page)
     if model.transformer.hooks.has_bias:
-        at_once = min(at_once, PAIRS_AT_ONCE[kind] // page**2)
-    for start in range(0, len(problems), max(1, at_once)):
-        seed = None if offsets_seed is None else derive(offsets_seed, start)
-        yield problems[start : start + max(1, at_once)], seed
+        at_once = max(1, min(at_once, PAIRS_AT_ONCE[kind] // page**2))
+    start = 0
+    while start < len(batch):
+        part = batch[start : start + at_once]
+        try:
+            done = work(part)
+        except torch.OutOfMemoryError as error:
+            if at_once == 1:
+                raise InputError(f"a page of {page:,} tokens does not fit the memory of {model.device}.") from error
+            at_once = at_once // 2
+            torch.cuda.empty_cache()
+            continue
+        yield done
+        start += len(part)
 
 
 Progress = Callable[[Grid, int, int], None]
@@ -153,7 +172,7 @@ def evaluate(
     check_request(solver, axes, samples, seed, problems, offsets, decoding)
     grid = Grid.blank(
         axes,
-        task=to_json(solver.task),
+        task=as_read(solver.task),
         problems=problems,
         offsets=offsets,
         decoding=decoding,
@@ -169,13 +188,13 @@ def evaluate(
         _fill(solver, grid, None, precision, progress)
         return grid
     file = Path(out)
+    _continued(grid, file)  # refused before anything is written, a lock included
     try:
         with locked(file.parent / f".{file.name}.lock") as alone:
             if not alone:
                 raise InputError(f"another process is measuring into {str(out)!r}: give another file.")
             sweep(file.parent)
-            if file.exists():
-                grid = _continued(grid, Grid.load(file), str(out))
+            grid = _continued(grid, file)
             _fill(solver, grid, file, precision, progress)
     except OSError as error:
         raise InputError(f"{str(out)!r} cannot be written: {error.strerror or error}.") from error
@@ -205,43 +224,50 @@ def measure_cell(
 def _fill(model: Solver, grid: Grid, file: Path | None, precision: Precision, progress: Progress | None) -> None:
     before = model.training
     model.eval()
-    for row, column, length, count in grid.cells:
-        if grid.total[row][column] is None:
-            begun = time.perf_counter()
-            right, answers, total = measure_cell(
-                model,
-                length,
-                count,
-                samples=grid.samples,
-                seed=grid.seed,
-                problems=grid.problems,
-                offsets=grid.offsets,
-                decoding=grid.decoding,
-                precision=precision,
-            )
-            grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = right, answers, total
-            grid.seconds = round(grid.seconds + time.perf_counter() - begun, 3)
-            if file is not None:
-                grid.save(file)
-        if progress is not None:
-            progress(grid, row, column)
-    model.train(before)
+    try:
+        for row, column, length, count in grid.cells:
+            if grid.total[row][column] is None:
+                begun = time.perf_counter()
+                right, answers, total = measure_cell(
+                    model,
+                    length,
+                    count,
+                    samples=grid.samples,
+                    seed=grid.seed,
+                    problems=grid.problems,
+                    offsets=grid.offsets,
+                    decoding=grid.decoding,
+                    precision=precision,
+                )
+                grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = right, answers, total
+                grid.seconds = round(grid.seconds + time.perf_counter() - begun, 3)
+                if file is not None:
+                    grid.save(file)
+            if progress is not None:
+                progress(grid, row, column)
+    finally:
+        model.train(before)
 
 
-def _continued(asked: Grid, found: Grid, where: str) -> Grid:
-    """The cells already done, if they answer the same question."""
+def _continued(asked: Grid, file: Path) -> Grid:
+    """The cells already done, if the file is there and answers the same question; else the grid as it is."""
+    if file.is_dir():
+        raise InputError(f"{str(file)!r} is a folder: give a file for the grid.")
+    if not file.exists():
+        return asked
+    found = Grid.load(file)
     for name in ("task", "axes", "problems", "offsets", "decoding", "samples", "seed", "dtype"):
         if getattr(asked, name) != getattr(found, name):
-            raise InputError(f"{where!r} holds a grid with other {name}: give another file, or remove it.")
+            raise InputError(f"{str(file)!r} holds a grid with other {name}: give another file, or remove it.")
     if asked.model["fingerprint"] != found.model.get("fingerprint"):
-        raise InputError(f"{where!r} holds a grid of another model: give another file, or remove it.")
+        raise InputError(f"{str(file)!r} holds a grid of another model: give another file, or remove it.")
     return found
 
 
 def _axis(name: str, values: Iterable[int]) -> list[int]:
-    axis = list(values)
+    axis = list(values) if isinstance(values, Iterable) else []
     if not axis or not all(is_whole(value) and value >= 1 for value in axis) or len(set(axis)) < len(axis):
-        raise InputError(f"{name} must be different whole numbers from 1 up, not {axis!r}.")
+        raise InputError(f"{name} must be different whole numbers from 1 up, not {reprlib.repr(values)}.")
     return sorted(int(value) for value in axis)
 
 
@@ -251,8 +277,10 @@ def check_request(
     """Refuse what cannot be measured: no samples, unknown suites, or problems beyond the ids a model has."""
     if not is_whole(samples) or samples < 1 or not is_whole(seed):
         raise InputError(f"samples must be 1 or more and seed a whole number, not {samples!r} and {seed!r}.")
-    if problems not in SUITES:
-        raise InputError(f"there is no suite of problems {problems!r}: choose one of {', '.join(SUITES)}.")
+    if problems not in suites(model.task):
+        raise InputError(
+            f"{model.task.name} has no problems {problems!r}: choose one of {', '.join(suites(model.task))}."
+        )
     if offsets not in ("one", "training") or decoding not in ("teacher-forced", "greedy"):
         raise InputError("offsets must be 'one' or 'training', and decoding 'teacher-forced' or 'greedy'.")
     known = model.transformer.encoding.max_ids(model.transformer.shape)
@@ -261,6 +289,21 @@ def check_request(
         require_cell(model.task, known, length, count)
         if offsets == "training":
             model.task.require_size(length, count, random_offsets=True)
+    if offsets == "training":
+        _require_offsets(model.task, known)
+
+
+def _require_offsets(task: Task, known: tuple[int | None, ...]) -> None:
+    """Refuse random offsets where there is nothing to draw them up to, or where they lead beyond a model's ids."""
+    limits = task.coupling_for(training=True).max_ids
+    if limits == (None,) * len(limits):
+        raise InputError(f"{' and '.join(task.levels)} ids without max_ids always count from 1: measure offsets 'one'.")
+    for level, has, limit in zip(task.levels, known, limits, strict=True):
+        if has is not None and limit is not None and limit > has:
+            raise InputError(
+                f"random offsets would lead to {level} ids up to {limit}, but the model's go up to {has}: "
+                "measure offsets 'one'."
+            )
 
 
 def about(model: Solver, name: str | None) -> dict[str, Any]:
@@ -272,6 +315,6 @@ def about(model: Solver, name: str | None) -> dict[str, Any]:
         "name": name,
         "fingerprint": digest.hexdigest(),
         "parameters": sum(weight.numel() for weight in model.parameters()),
-        "encoding": to_json(model.transformer.encoding),
+        "encoding": as_read(model.transformer.encoding),
         "trained_on": model.trained_on,
     }

@@ -6,8 +6,7 @@ from lengthwise.device import circumstances
 from lengthwise.errors import InputError
 from lengthwise.evaluate import about, check_request
 from lengthwise.randomness import derive
-from lengthwise.results import AttentionMap
-from lengthwise.settings import to_json
+from lengthwise.results import AttentionMap, as_read
 from lengthwise.solver import Solver
 
 PAIRS_AT_ONCE = 2**26
@@ -56,7 +55,7 @@ def average_attention(
         lines=[f"{cell.role} {cell.line}" if several[cell.role] else cell.role for cell in first.cells],
         targets=first.targets,
         about={
-            "task": to_json(model.task),
+            "task": as_read(model.task),
             "length": length,
             "count": count,
             "samples": samples,

@@ -18,8 +18,7 @@ import torch
 from lengthwise.device import Precision, circumstances
 from lengthwise.evaluate import about, check_request, mark
 from lengthwise.randomness import derive
-from lengthwise.results import write_json
-from lengthwise.settings import to_json
+from lengthwise.results import as_read, write_json
 from lengthwise.solver import Solver
 from lengthwise.tasks import Task
 from lengthwise.tasks.anatomy import anatomy
@@ -68,12 +67,18 @@ class Report:
 
     def predict(self, task: Task, length: int, count: int | None) -> float:
         """How many pages of another size would be right if all steps failed independently at this rate."""
+        task.require_size(length, count, random_offsets=False)
         page = task.write_all(task.largest(length, count))
         return float((1 - self.error_rate) ** int(page.targets.sum()))
 
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as it stands in the file: the rates that follow from the counts, too."""
+        rates = {"accuracy": self.accuracy, "error_rate": self.error_rate}
+        return {"format": 1, "kind": "mistakes", **asdict(self), **rates}
+
     def save(self, file: str | Path) -> None:
         """Write the file, whole or not at all."""
-        write_json(Path(file), {"format": 1, "kind": "mistakes", **asdict(self)})
+        write_json(Path(file), self.to_json())
 
 
 def find_mistakes(
@@ -122,7 +127,7 @@ def find_mistakes(
                 entry[0] += failures
                 entry[1] += made
     return Report(
-        task=to_json(model.task),
+        task=as_read(model.task),
         length=length,
         count=count,
         problems=problems,

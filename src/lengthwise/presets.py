@@ -130,7 +130,7 @@ def adder_tiny() -> Recipe:
         encoding=positions.encoding("windowed", window=1, hard=True, initial_std=2.0),
         model=TINY_MODEL,
         data=Data(length=10, count=10, problems=None, random_offsets=False),
-        training=Training(steps=800, batch_size=64, learning_rate=6e-3, warm_up=0.02, floor=0.01, betas=(0.9, 0.98)),
+        training=Training(steps=1000, batch_size=64, learning_rate=6e-3, warm_up=0.02, floor=0.01),
         watch=Watch(
             log_every=20, validate_every=200, validation_samples=200, cells=("20x20", "30x30"), cell_samples=10
         ),
@@ -154,7 +154,7 @@ def adder_small() -> Recipe:
     """The paper's method, learned tables on coupled ids, at a size a laptop can train."""
     return replace(
         addition("coupling", model=_one_layer(4, 256), data=Data(problems=None)),
-        training=Training(steps=3000, batch_size=64, learning_rate=1e-3, warm_up=0.02),
+        training=Training(steps=3000, batch_size=64, learning_rate=3e-4, warm_up=0.02),
         watch=Watch(
             log_every=20, validate_every=500, validation_samples=200, cells=("12x12", "20x20"), cell_samples=20
         ),

@@ -69,8 +69,8 @@ class Training:
     """In how many parts a batch is worked through, where it does not fit the memory at once."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """What matrix products are computed in; auto is bfloat16 on CUDA and float32 elsewhere."""
-    compile: bool = False
-    """Whether to compile the model: pays for long runs on a GPU."""
+    compile: bool | None = None
+    """Whether to compile the model, which takes up to half a minute; None: on CUDA, in runs of 2,000 steps or more."""
 
     def __post_init__(self) -> None:
         check_types(self)
@@ -147,6 +147,8 @@ class Recipe:
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 raise InputError(f"{name} of a recipe must be a {kind.__name__}, not {getattr(self, name)!r}.")
+        if not isinstance(self.name, str):
+            raise InputError(f"name of a recipe must be a text, not {self.name!r}.")
         if type(self.seed) is not int:
             raise InputError(f"seed must be a whole number, not {self.seed!r}.")
 
@@ -205,6 +207,9 @@ def require_cell(task: Task, known: tuple[int | None, ...], length: int, count: 
 def settings_from_json(parts: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The `data`, `training` and `watch` that `to_json` gave."""
     kinds: dict[str, type[Any]] = {"data": Data, "training": Training, "watch": Watch}
+    for name in kinds:
+        if not isinstance(parts[name], dict):
+            raise InputError(f"{name} in {where} must be an object, not {parts[name]!r}.")
     return {name: from_json(kind, parts[name], f"{name} in {where}") for name, kind in kinds.items()}
 
 

@@ -28,9 +28,12 @@ from safetensors.numpy import save
 
 from lengthwise.errors import InputError
 from lengthwise.files import write_whole
+from lengthwise.settings import to_json
 
 GRID_FORMAT = 1
 """The version of a grid file; a reader refuses newer ones."""
+DERIVED = ("accuracy", "intervals")
+"""What a grid file says besides its counts, though it follows from them."""
 
 Counts = list[list[int | None]]
 """One row for each length, one column for each count; None where a cell has not been measured."""
@@ -130,8 +133,9 @@ class Grid:
         return min((rate for row in self.accuracy for rate in row if rate is not None), default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, as it stands in the file."""
-        return {"format": GRID_FORMAT, "kind": "grid", **asdict(self)}
+        """Everything, as it stands in the file: the rates and intervals that follow from the counts, too."""
+        derived = {name: getattr(self, name) for name in DERIVED}
+        return {"format": GRID_FORMAT, "kind": "grid", **asdict(self), **derived}
 
     def save(self, file: str | Path) -> None:
         """Write the file, whole or not at all."""
@@ -143,36 +147,58 @@ class Grid:
         data = read_json(Path(file))
         if not isinstance(data, dict) or data.get("kind") != "grid":
             raise InputError(f"{str(file)!r} is not a grid: grids are made by lengthwise evaluate.")
-        if not isinstance(data.get("format"), int) or data["format"] > GRID_FORMAT:
+        if type(data.get("format")) is not int or data["format"] < 1:
+            raise InputError(f"{str(file)!r} is not a whole grid: it does not say its format.")
+        if data["format"] > GRID_FORMAT:
             raise InputError(f"{str(file)!r} is a grid of a newer format: install a newer lengthwise.")
         known = {entry.name for entry in fields(cls)}
-        given = {key: value for key, value in data.items() if key not in ("format", "kind")}
+        given = {key: value for key, value in data.items() if key not in ("format", "kind", *DERIVED)}
         if set(given) != known:
             odd = sorted(set(given) ^ known)[0]
             raise InputError(
                 f"{str(file)!r} is not a whole grid: {odd!r} is {'unknown' if odd in given else 'missing'}."
             )
         grid = cls(**given)
+        grid._require_kinds(str(file))
         grid._require_shape(str(file))
         return grid
+
+    def _require_kinds(self, where: str) -> None:
+        for name in ("task", "model", "made"):
+            if not isinstance(getattr(self, name), dict):
+                raise InputError(f"{where!r} is not a whole grid: its {name} must be an object.")
+        whole = all(type(number) is int for number in (self.samples, self.seed)) and self.samples >= 1
+        if not whole or type(self.seconds) not in (int, float) or not self.seconds >= 0:
+            raise InputError(f"{where!r} is not a whole grid: its samples, seed and seconds must be numbers.")
+        words = (self.task.get("name"), self.problems, self.metric, self.dtype, self.offsets, self.decoding)
+        if not all(isinstance(word, str) for word in words):
+            raise InputError(f"{where!r} is not a whole grid: its task, problems and decoding must be named.")
+        if self.offsets not in ("one", "training") or self.decoding not in ("teacher-forced", "greedy"):
+            raise InputError(f"{where!r} is not a whole grid: it was measured in a way that is not known here.")
 
     def _require_shape(self, where: str) -> None:
         sound = isinstance(self.axes, dict) and "length" in self.axes and set(self.axes) <= {"length", "count"}
         sound = sound and all(
-            isinstance(axis, list) and axis and all(type(value) is int and value >= 1 for value in axis)
+            isinstance(axis, list)
+            and axis
+            and all(type(value) is int and value >= 1 for value in axis)
+            and len(set(axis)) == len(axis)
             for axis in self.axes.values()
         )
         if not sound:
-            raise InputError(f"{where!r} is not a whole grid: its axes must be lists of lengths and counts.")
+            raise InputError(f"{where!r} is not a whole grid: its axes must be lists of different sizes.")
         shape = len(self.axes["length"]), len(self.axes.get("count", [0]))
         for counts in (self.correct, self.answers, self.total):
             rows = isinstance(counts, list) and all(isinstance(row, list) for row in counts)
             if not rows or (len(counts), {len(row) for row in counts}) != (shape[0], {shape[1]}):
                 raise InputError(f"{where!r} is not a whole grid: its counts must be {shape[0]} rows of {shape[1]}.")
-        for right, asked in zip(chain(*self.correct), chain(*self.total), strict=True):
-            both = type(right) is int and type(asked) is int and 0 <= right <= asked
-            if not both and not (right is None and asked is None):
-                raise InputError(f"{where!r} is not a whole grid: it says {right} of {asked} in a cell.")
+        for right, answers, asked in zip(
+            *(chain(*part) for part in (self.correct, self.answers, self.total)), strict=True
+        ):
+            measured = type(asked) is int and 1 <= asked <= self.samples
+            for number in (right, answers):
+                if not (measured and type(number) is int and 0 <= number <= asked) and (number, asked) != (None, None):
+                    raise InputError(f"{where!r} is not a whole grid: it says {number} of {asked} in a cell.")
 
 
 def _rates(correct: Counts, total: Counts) -> list[list[float | None]]:
@@ -256,6 +282,11 @@ class AttentionMap:
             raise InputError(
                 f"{str(file)!r} is not an attention map: they are made by lengthwise attention."
             ) from error
+
+
+def as_read(settings: Any) -> Any:
+    """Settings as a file gives them back: with lists for tuples."""
+    return json.loads(json.dumps(to_json(settings)))
 
 
 def read_json(file: Path) -> Any:

@@ -13,7 +13,7 @@ Every file is written whole or not at all, and a lock keeps a second process out
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,8 +97,8 @@ class Run:
 
     @property
     def finished(self) -> bool:
-        """Whether all steps are done."""
-        return self.exists and self.step >= self.recipe.training.steps
+        """Whether all steps are done, and nothing is left to tidy up after them."""
+        return self.exists and not (self.folder / STATE).is_file() and self.step >= self.recipe.training.steps
 
     @property
     def model(self) -> Solver:
@@ -129,15 +129,19 @@ class Run:
             raise InputError(
                 f"{str(self.folder)!r} holds other things, such as {foreign[0]!r}: give a folder of its own."
             )
-        try:
-            with locked(self.folder / LOCK) as alone:
-                if not alone:
-                    raise InputError(f"another process is training into {str(self.folder)!r}: give another folder.")
-                sweep(self.folder)
-                sweep(self.folder / "state")
-                yield
-        except OSError as error:
-            raise InputError(f"{str(self.folder)!r} cannot be written to: {error.strerror or error}.") from error
+        if self.exists:
+            self.recipe  # noqa: B018  read, so that a folder with a model but no run is refused
+        with ExitStack() as stack:
+            try:
+                alone = stack.enter_context(locked(self.folder / LOCK))
+                if alone:
+                    sweep(self.folder)
+                    sweep(self.folder / "state")
+            except OSError as error:
+                raise InputError(f"{str(self.folder)!r} cannot be written to: {error.strerror or error}.") from error
+            if not alone:
+                raise InputError(f"another process is training into {str(self.folder)!r}: give another folder.")
+            yield
 
     def save_model(self, recipe: Recipe, model: Solver, step: int) -> None:
         """The model as of a step, with the recipe."""
@@ -152,7 +156,7 @@ class Run:
     def save_state(self, tensors: Mapping[str, Tensor], step: int) -> None:
         """All that is needed to go on after a step."""
         stored = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
-        content = save(stored, {"step": str(step), "digest": _digest(stored)})
+        content = save(stored, {"step": str(step), "digest": _digest(stored, step)})
         (self.folder / STATE).parent.mkdir(parents=True, exist_ok=True)
         write_whole(self.folder / STATE, content)
 
@@ -169,7 +173,7 @@ class Run:
             step = int(noted["step"])
         except (SafetensorError, OSError, KeyError, ValueError) as error:
             raise InputError(damaged) from error
-        if noted.get("digest") != _digest(tensors):
+        if noted.get("digest") != _digest(tensors, step):
             raise InputError(damaged)
         return tensors, step
 
@@ -178,11 +182,11 @@ class Run:
         (self.folder / STATE).unlink(missing_ok=True)
 
 
-def _digest(tensors: Mapping[str, Tensor]) -> str:
-    digest = hashlib.blake2b(digest_size=16)
-    for name in sorted(tensors):
-        digest.update(name.encode())
-        digest.update(tensors[name].reshape(-1).view(torch.uint8).numpy().data)
+def _digest(tensors: Mapping[str, Tensor], step: int) -> str:
+    digest = hashlib.blake2b(str(step).encode(), digest_size=16)
+    for name, tensor in sorted(tensors.items()):
+        digest.update(repr((name, tensor.dtype, tuple(tensor.shape))).encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 
@@ -190,7 +194,11 @@ def read_lines(file: Path) -> list[Record]:
     """The records of a file of one JSON object a line."""
     if not file.is_file():
         return []
+    damaged = f"{str(file)!r} is damaged: it must hold one JSON object a line, with its step."
     try:
-        return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    except (ValueError, OSError) as error:
-        raise InputError(f"{str(file)!r} is damaged: it must hold one JSON object a line.") from error
+        records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    except (ValueError, OSError, RecursionError) as error:
+        raise InputError(damaged) from error
+    if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
+        raise InputError(damaged)
+    return records

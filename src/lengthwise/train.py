@@ -27,8 +27,11 @@ from lengthwise.evaluate import mark, measure_cell
 from lengthwise.model.transformer import Transformer
 from lengthwise.randomness import derive
 from lengthwise.recipe import Recipe, Training, parse_cell
-from lengthwise.runs import METRICS, TIMING, Record, Run
+from lengthwise.runs import METRICS, STATE, TIMING, Record, Run
 from lengthwise.solver import Solver
+
+LONG_RUN = 2_000
+"""From how many steps on it pays to compile a model on a GPU."""
 
 
 @runtime_checkable
@@ -106,18 +109,29 @@ class Session:
 
     def work(self, observer: Observer | None, stopped: threading.Event) -> None:
         """Train until the last step is done or `stopped` is set."""
-        recipe, training, watch = self.recipe, self.recipe.training, self.recipe.watch
-        if self.run.exists and self.run.step >= training.steps:
+        if self.run.exists and self.run.step >= self.recipe.training.steps:
             self.run.drop_state()
             return
         if not self.run.exists:
             self._save()
-        feed = Feed(recipe, self.model)
-        if training.compile:
-            self.model.transformer.compile(dynamic=True)
         if observer is not None:
-            observer.begin(recipe, self.run, self.model, self.step)
-        first, tokens = self.step, 0
+            observer.begin(self.recipe, self.run, self.model, self.step)
+        first, begun = self.step, time.monotonic()
+        try:
+            self._work(observer, stopped)
+        finally:
+            if self._board is not None:
+                self._board.close()
+            if observer is not None:
+                observer.end(self.step, time.monotonic() - begun if self.step > first else 0.0)
+
+    def _work(self, observer: Observer | None, stopped: threading.Event) -> None:
+        training, watch = self.recipe.training, self.recipe.watch
+        feed = Feed(self.recipe, self.model)
+        long = self.model.device.type == "cuda" and training.steps >= LONG_RUN
+        if long if training.compile is None else training.compile:
+            self.model.transformer.compile(dynamic=True)
+        tokens = 0
         begun = saved = noted = time.monotonic()
         while self.step < training.steps and not stopped.is_set():
             parts = feed.at(self.step)
@@ -143,10 +157,6 @@ class Session:
         self._save()
         if self.step == training.steps:
             self.run.drop_state()
-        if self._board is not None:
-            self._board.close()
-        if observer is not None:
-            observer.end(self.step, time.monotonic() - begun if self.step > first else 0.0)
 
     def _training_record(self, parts: list[Examples], right: list[Tensor]) -> Record:
         """The mean loss since the last note, and how right this step's batch was."""
@@ -156,8 +166,6 @@ class Session:
             torch.bincount(part.sample[~marks], minlength=len(part)) == 0
             for part, marks in zip(parts, right, strict=True)
         ]
-        if not math.isfinite(mean):
-            raise InputError(f"the loss is no number after step {self.step}: lower the learning rate.")
         return {
             "step": self.step,
             "loss": mean,
@@ -199,6 +207,8 @@ class Session:
         return record
 
     def _note(self, record: Record, observer: Observer | None) -> None:
+        if not all(math.isfinite(record[name]) for name in ("loss", "validation_loss") if name in record):
+            raise InputError(f"the loss is no number after step {self.step}: lower the learning rate.")
         self.metrics.append(record)
         if self._board is not None:
             _show(self._board, record)
@@ -209,6 +219,8 @@ class Session:
 
     def _save(self) -> None:
         """Everything as of this step. Metrics come first: a state never stands without what led to it."""
+        if not bool(torch.stack([weight.isfinite().all() for weight in self.model.parameters()]).all()):
+            raise InputError(f"weights are no numbers after step {self.step}: lower the learning rate.")
         try:
             self.run.folder.mkdir(parents=True, exist_ok=True)
             self.run.save_lines(METRICS, self.metrics)
@@ -229,26 +241,39 @@ class Session:
         return tensors
 
     def _restore(self) -> None:
-        found = self.run.load_state() if self.run.exists else None
+        if not self.run.exists:
+            return
+        where, found = str(self.run.folder), self.run.load_state()
         if found is None:
-            if self.run.exists and self.run.step >= self.recipe.training.steps:
-                self.step, self.metrics = self.run.step, self.run.metrics
+            if self.run.step < self.recipe.training.steps:
+                raise InputError(
+                    f"{where!r} has no {STATE}, so it cannot be resumed: bring it back from a copy, "
+                    "or train anew into another folder."
+                )
+            self.step, self.metrics = self.run.step, self.run.metrics
             return
         tensors, self.step = found
         self.metrics = [record for record in self.run.metrics if record["step"] <= self.step]
+        foreign = InputError(f"the state in {where!r} does not belong to this run: it cannot be resumed.")
+
+        def take(name: str, like: Tensor) -> Tensor:
+            tensor = tensors.pop(name)
+            if tensor.shape != like.shape or tensor.dtype != like.dtype:
+                raise KeyError(name)
+            return tensor.to(like.device)
+
         try:
-            self.sums.copy_(tensors.pop("sums"))
+            self.sums.copy_(take("sums", self.sums))
             for name, weight in self.model.transformer.named_parameters():
-                weight.data.copy_(tensors.pop(f"weight.{name}"))
-                kept = {key: tensors.pop(f"{key}.{name}") for key in ("step", "exp_avg", "exp_avg_sq") if self.step}
-                self.optimizer.state[weight] = {
-                    key: value.to(weight.device if key != "step" or weight.is_cuda else "cpu")
-                    for key, value in kept.items()
-                }
-        except (KeyError, RuntimeError) as error:
-            raise InputError(
-                f"the state in {str(self.run.folder)!r} does not belong to this run: it cannot be resumed."
-            ) from error
+                weight.data.copy_(take(f"weight.{name}", weight))
+                if f"step.{name}" in tensors:  # Adam keeps nothing of a weight that never had a gradient
+                    steps = tensors.pop(f"step.{name}").to(weight.device)
+                    averages = {key: take(f"{key}.{name}", weight) for key in ("exp_avg", "exp_avg_sq")}
+                    self.optimizer.state[weight] = {"step": steps, **averages}
+        except KeyError as error:
+            raise foreign from error
+        if tensors:
+            raise foreign
 
 
 def learn(

@@ -8,9 +8,9 @@ from tyro.conf import Positional, arg
 
 import lengthwise as lw
 from lengthwise.cli.parsing import console_for_people, parse
+from lengthwise.cli.pictures import require_picture, save_picture
 from lengthwise.device import pick_device
 from lengthwise.figures.attention import draw_attention
-from lengthwise.figures.saving import save_figure
 from lengthwise.looking import average_attention
 from lengthwise.recipe import parse_cell
 
@@ -18,7 +18,7 @@ from lengthwise.recipe import parse_cell
 @dataclass(frozen=True)
 class _Attention:
     model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder")]
-    size: Annotated[str, arg(help="of the problems: length x count, or a length alone")] = "11x11"
+    size: Annotated[str | None, arg(help="of the problems: length x count (11x11), or for parity a length (11)")] = None
     samples: Annotated[int, arg(help="how many problems")] = 1000
     seed: Annotated[int, arg(help="of the problems")] = 0
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
@@ -29,16 +29,17 @@ class _Attention:
 def run(arguments: list[str]) -> None:
     """Average, save and draw."""
     options = parse(_Attention, "attention", arguments)
+    require_picture(options.save)
     folder = Path(options.model)
     model = lw.load(folder).to(pick_device(options.device))
-    length, count = parse_cell(options.size)
+    size = options.size or ("11" if model.task.name == "parity" else "11x11")
+    length, count = parse_cell(size)
     found = average_attention(
-        model, length=length, count=count, samples=options.samples, seed=options.seed, name=folder.name
+        model, length=length, count=count, samples=options.samples, seed=options.seed, name=folder.resolve().name
     )
-    name = f"attention-{options.size}-n{options.samples}"
+    name = f"attention-{size}-n{options.samples}" + (f"-seed{options.seed}" if options.seed else "")
     file = options.out or folder / "grids" / f"{name}.safetensors"
     picture = options.save or folder / "figures" / f"{name}.png"
     found.save(file)
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    save_figure(draw_attention(found), picture)
+    save_picture(draw_attention(found), picture)
     console_for_people().print(f"map: {file}\npicture: {picture}", soft_wrap=True)

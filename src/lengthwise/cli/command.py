@@ -40,9 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(_complain(f"The output cannot be written: {error.strerror}."))
+        sys.exit(_complain(f"The output cannot be written: {error.strerror or error}."))
     except KeyboardInterrupt as stop:
-        print(f"\nlengthwise: {stop or 'stopped.'}", file=sys.stderr)
+        print(f"\nlengthwise: {str(stop) or 'stopped.'}", file=sys.stderr)
         sys.exit(130)
 
 

@@ -14,6 +14,7 @@ from lengthwise.cli.parsing import console_for_people, numbers, parse
 from lengthwise.cli.solve import watch
 from lengthwise.device import pick_device
 from lengthwise.errors import InputError
+from lengthwise.evaluate import check_request
 from lengthwise.figures.terminal import page_text
 from lengthwise.progress import TrainingProgress, grid_progress
 
@@ -45,10 +46,13 @@ def run(arguments: list[str]) -> None:
     if options.steps is not None:
         recipe = replace(recipe, training=replace(recipe.training, steps=options.steps))
     lengths, counts = numbers(options.lengths, "--lengths"), numbers(options.counts, "--counts")
-    if options.samples < 1:
-        raise InputError(f"samples must be 1 or more, not {options.samples}.")
     folder = options.out or _free_folder()
     device = pick_device(options.device)
+    untrained = lw.Solver.new(recipe.task, recipe.encoding, recipe.model)
+    axes = {"length": lengths, "count": counts}
+    check_request(untrained, axes, options.samples, options.seed, "random", "one", "teacher-forced")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{str(folder)!r} exists already: give a new folder for the demo.")
 
     console.rule("A sum as the model sees it", align="left")
     console.print(page_text(lw.task("addition").write([57, 48, 96]), console.width))

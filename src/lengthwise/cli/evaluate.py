@@ -12,12 +12,12 @@ from tyro.conf import Positional, arg
 
 import lengthwise as lw
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
+from lengthwise.cli.pictures import require_picture, save_picture
 from lengthwise.device import Precision, pick_device
 from lengthwise.errors import InputError
-from lengthwise.evaluate import Decoding
+from lengthwise.evaluate import Decoding, check_request
 from lengthwise.figures.curves import Line, draw_curves
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
-from lengthwise.figures.saving import save_figure
 from lengthwise.progress import grid_progress
 from lengthwise.results import Grid
 from lengthwise.solver import Solver
@@ -56,6 +56,7 @@ class _Evaluate:
 def run(arguments: list[str]) -> None:
     """Measure, save, draw, print."""
     options = parse(_Evaluate, "evaluate", arguments)
+    require_picture(options.save)
     folder = Path(options.model)
     model = lw.load(folder).to(pick_device(options.device))
     lengths, counts = DEFAULTS.get(model.task.name, DEFAULT)
@@ -76,7 +77,7 @@ def run(arguments: list[str]) -> None:
     console = Console(stderr=True, highlight=False) if options.json else console_for_people()
     grid = _measure(options, folder, model, lengths, counts, file, console)
     picture = options.save or folder / "figures" / f"{file.stem}.png"
-    draw(grid, picture, folder.name)
+    draw(grid, picture, folder.resolve().name)
     if options.json:
         print(json.dumps({**grid.to_json(), "file": str(file), "picture": str(picture)}))
         return
@@ -90,21 +91,24 @@ def _measure(
     rows = numbers(lengths, "--lengths")
     columns = None if counts is None else numbers(counts, "--counts")
     cells = len(rows) * (1 if columns is None else len(columns))
-    with grid_progress(console, cells, options.problems) as progress:
-        return lw.evaluate(
-            model,
-            name=folder.name,
-            lengths=rows,
-            counts=columns,
-            samples=options.samples,
-            seed=options.seed,
-            problems=options.problems,
-            offsets=options.offsets,
-            decoding=options.decoding,
-            precision=options.precision,
-            out=file,
-            progress=progress,
-        )
+    try:
+        with grid_progress(console, cells, options.problems) as progress:
+            return lw.evaluate(
+                model,
+                name=folder.resolve().name,
+                lengths=rows,
+                counts=columns,
+                samples=options.samples,
+                seed=options.seed,
+                problems=options.problems,
+                offsets=options.offsets,
+                decoding=options.decoding,
+                precision=options.precision,
+                out=file,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"stopped; done cells are kept in {file}, and the same command goes on.") from None
 
 
 def _name(options: _Evaluate, lengths: str, counts: str | None) -> str:
@@ -117,10 +121,12 @@ def _name(options: _Evaluate, lengths: str, counts: str | None) -> str:
 
 
 def _stress(options: _Evaluate, folder: Path, model: Solver, lengths: str, counts: str | None) -> None:
-    """Every suite on the same sizes, as one table."""
+    """Every suite on the same sizes, as one table; random training offsets only where there are any."""
     console = Console(stderr=True, highlight=False) if options.json else console_for_people()
     grids: dict[str, Grid] = {}
-    for suite, offsets in [*((suite, "one") for suite in suites(model.task)), ("random", "training")]:
+    asked_for = [(suite, "one") for suite in suites(model.task)]
+    without = _why_no_offsets(options, model, lengths, counts)
+    for suite, offsets in asked_for if without else [*asked_for, ("random", "training")]:
         asked = _Evaluate(**{**vars(options), "problems": suite, "offsets": offsets})
         file = folder / "grids" / f"{_name(asked, lengths, counts)}.json"
         title = "random, training offsets" if offsets == "training" else suite
@@ -128,21 +134,33 @@ def _stress(options: _Evaluate, folder: Path, model: Solver, lengths: str, count
     if options.json:
         print(json.dumps({title: grid.to_json() for title, grid in grids.items()}))
         return
-    table = Table("problems", "right", "of", "accuracy", "lowest cell", title=f"{folder.name}, {lengths} × {counts}")
+    size = lengths if counts is None else f"{lengths} × {counts}"
+    table = Table("problems", "right", "of", "accuracy", "lowest cell", title=f"{folder.resolve().name}, {size}")
     for title, grid in grids.items():
         right = sum(count or 0 for row in grid.correct for count in row)
         total = sum(count or 0 for row in grid.total for count in row)
         table.add_row(title, f"{right:,}", f"{total:,}", f"{right / total:.2%}", _lowest(grid))
     console.print(table)
+    if without:
+        console.print(f"without random training offsets: {without}", soft_wrap=True)
+
+
+def _why_no_offsets(options: _Evaluate, model: Solver, lengths: str, counts: str | None) -> str:
+    axes = {"length": numbers(lengths, "--lengths")} | (
+        {} if counts is None else {"count": numbers(counts, "--counts")}
+    )
+    check_request(model, axes, options.samples, options.seed, "random", "one", options.decoding)
+    try:
+        check_request(model, axes, options.samples, options.seed, "random", "training", options.decoding)
+    except InputError as error:
+        return str(error)
+    return ""
 
 
 def draw(grid: Grid, picture: Path, title: str) -> None:
     """The picture that fits a grid: a heatmap, or a curve where there is one axis."""
-    picture.parent.mkdir(parents=True, exist_ok=True)
-    if "count" in grid.axes:
-        save_figure(draw_heatmaps([Panel(title, [grid])]), picture)
-    else:
-        save_figure(draw_curves([Line(title, [grid])]), picture)
+    two_axes = "count" in grid.axes
+    save_picture(draw_heatmaps([Panel(title, [grid])]) if two_axes else draw_curves([Line(title, [grid])]), picture)
 
 
 def print_grid(console: Console, grid: Grid) -> None:

@@ -1,7 +1,7 @@
 """lengthwise mistakes: where a model goes wrong first."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +21,7 @@ MOST = 12
 @dataclass(frozen=True)
 class _Mistakes:
     model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder")]
-    size: Annotated[str, arg(help="of the problems: length x count, or a length alone")] = "20x20"
+    size: Annotated[str | None, arg(help="of the problems: length x count (20x20), or for parity a length (40)")] = None
     predict: Annotated[tuple[str, ...], arg(help="sizes to predict the accuracy of")] = ()
     samples: Annotated[int, arg(help="how many problems")] = 1000
     seed: Annotated[int, arg(help="of the problems")] = 0
@@ -36,8 +36,11 @@ def run(arguments: list[str]) -> None:
     options = parse(_Mistakes, "mistakes", arguments)
     folder = Path(options.model)
     model = lw.load(folder).to(pick_device(options.device))
-    length, count = parse_cell(options.size)
-    sizes = [parse_cell(size) for size in options.predict]
+    size = options.size or ("40" if model.task.name == "parity" else "20x20")
+    length, count = parse_cell(size)
+    predicted = {size: parse_cell(size) for size in options.predict}
+    for cell in predicted.values():
+        model.task.require_size(*cell, random_offsets=False)
     report = find_mistakes(
         model,
         length=length,
@@ -45,27 +48,26 @@ def run(arguments: list[str]) -> None:
         samples=options.samples,
         seed=options.seed,
         problems=options.problems,
-        name=folder.name,
+        name=folder.resolve().name,
     )
-    predictions = {
-        "x".join(str(part) for part in size if part is not None): report.predict(model.task, *size) for size in sizes
-    }
-    file = options.out or folder / "grids" / f"mistakes-{options.problems}-{options.size}-n{options.samples}.json"
+    predictions = {cell: report.predict(model.task, *sizes) for cell, sizes in predicted.items()}
+    name = f"mistakes-{options.problems}-{size}-n{options.samples}" + (f"-seed{options.seed}" if options.seed else "")
+    file = options.out or folder / "grids" / f"{name}.json"
     report.save(file)
     if options.json:
-        print(json.dumps({**asdict(report), "error_rate": report.error_rate, "predicted": predictions}))
+        print(json.dumps({**report.to_json(), "predicted": predictions, "file": str(file)}))
         return
     console = console_for_people()
     console.print(
-        f"{report.wrong:,} of {report.samples:,} problems of {options.size} have a mistake: "
+        f"{report.wrong:,} of {report.samples:,} problems of {size.replace('x', '×')} have a mistake: "
         f"accuracy {report.accuracy:.2%}, {report.error_rate:.2e} a step "
         f"({report.written:,} tokens up to the first mistake)"
     )
     for title, tally in (("line", report.by_line), ("digit", report.by_digit), ("carry", report.by_carry)):
         if report.wrong:
             console.print(_table(title, tally))
-    for size, rate in predictions.items():
-        console.print(f"at that rate {size.replace('x', '×')} would be {rate:.2%} right")
+    for cell, rate in predictions.items():
+        console.print(f"at that rate {cell.replace('x', '×')} would be {rate:.2%} right")
     console.print(f"report: {file}", soft_wrap=True)
 
 

@@ -6,24 +6,25 @@ import contextlib
 import difflib
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import tyro
 from rich.console import Console
 from tyro.conf import FlagCreatePairsOff
 
+from lengthwise.cli.command import COMMANDS
 from lengthwise.errors import InputError
 
 Flag = FlagCreatePairsOff[bool]
 
 
-def parse(form: Any, command: str, arguments: list[str]) -> Any:
+def parse(form: Any, command: str, arguments: list[str], description: str | None = None) -> Any:
     """Parse with tyro; what it would print as a box of help becomes one sentence."""
     complaint = io.StringIO()
+    described = description or f"{COMMANDS[command][0].upper()}{COMMANDS[command][1:]}."
     try:
         with contextlib.redirect_stderr(complaint):
-            return tyro.cli(form, prog=f"lengthwise {command}", args=arguments)
+            return tyro.cli(form, prog=f"lengthwise {command}", args=arguments, description=described)
     except SystemExit as stop:
         if stop.code in (0, None):
             raise
@@ -36,17 +37,35 @@ def one_sentence(complaint: str) -> str:
     lines = ["" if set(line) == {"-"} else line for line in lines]
     sections = "\n".join(lines[1:]).strip("\n").split("\n\n")
     gist = " ".join(sections[0].split()).rstrip(".")
-    if gist.startswith(("Missing from", "Missing value for argument 'problem'")):
-        return "The problem is missing: give 57+48+96, 37*925 or 0101"
+    if missing := re.match(r"Missing from .*?: ([A-Z]+) (.*?) \(required\)", gist):
+        return f"The {missing[1].lower()} is missing: give {missing[2]}"
+    if valueless := re.match(r"Missing value for argument '(\S+)'", gist):
+        return f"{valueless[1]} needs a value"
+    if chosen := re.fullmatch(r"invalid choice (.+) for argument '(\S+)'\. Expected one of \((.*)\)", gist):
+        return f"{chosen[2]} cannot be {chosen[1]}: choose one of {chosen[3].replace(chr(39), '').rstrip(',')}"
     if refused := re.fullmatch(r"Error parsing (--\S+): .*?(?:from|literal)[^'\[]*(?:\[|: )(.*?)\]?", gist):
         return f"{refused[1]} cannot be {refused[2].replace(', ', ' ')}"
-    gist = re.sub(r"^Error parsing \w+: ", "", gist)  # a sentence of our own, from the class that refused
-    unknown = re.match(r"Unrecognized options: (--\S+)", gist)
-    if unknown:
-        suggested = re.findall(r"--[\w.-]+", complaint.partition("Perhaps you meant")[2])
-        close = difflib.get_close_matches(unknown[1], suggested, n=1)
-        return f"{gist}; did you mean {close[0]}?" if close else gist
-    return gist
+    if gist.startswith("Unrecognized options: "):
+        meant = [option for word in re.findall(r"--[\w.-]+", gist) for option in _similar(word, sections[1:])]
+        return f"{gist}; did you mean {' and '.join(meant)}?" if meant else gist
+    return re.sub(r"^Error parsing \w+: ", "", gist)  # a sentence of our own, from the class that refused
+
+
+def _similar(option: str, sections: list[str]) -> list[str]:
+    """The option that tyro thinks was meant, if it has an idea."""
+    for section in sections:
+        title, _, suggestions = section.partition("\n")
+        if title in ("Perhaps you meant:", f"Arguments similar to {option}:"):
+            return difflib.get_close_matches(option, re.findall(r"--[\w.-]+", suggestions), n=1)
+    return []
+
+
+def require_quotes(command: str, arguments: list[str]) -> None:
+    """Refuse a problem that the shell has taken apart."""
+    if len(arguments) > 1 and arguments[1] in ("+", "*", "×"):
+        raise InputError(
+            f"A problem with spaces must stand in quotes: lengthwise {command} '{' '.join(arguments[:3])}'."
+        )
 
 
 def console_for_people() -> Console:
@@ -56,21 +75,16 @@ def console_for_people() -> Console:
 
 
 def numbers(text: str, name: str) -> list[int]:
-    """Lengths or counts as people write them.
+    """Lengths or counts as people write them, in order.
 
-    >>> numbers("1:4", "--lengths"), numbers("5:20:5", "--lengths"), numbers("2,3,10", "--counts")
+    >>> numbers("1:4", "--lengths"), numbers("5:20:5", "--lengths"), numbers("10,2:3,3", "--counts")
     ([1, 2, 3, 4], [5, 10, 15, 20], [2, 3, 10])
     """
-    found: list[int] = []
+    found: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,7})(?::(\d{1,7})(?::(\d{1,7}))?)?\s*", part, re.ASCII)
         first, last, step = (int(group) if group else None for group in match.groups()) if match else (None, None, None)
-        if first is None or step == 0 or (last is not None and last < first) or (last or first) - first > 1_000_000:
+        if not first or step == 0 or (last is not None and last < first) or (last or first) - first > 1_000_000:
             raise InputError(f"{name} cannot be {text!r}: write 1:30, 5:30:5 or 2,3,10.")
-        found.extend(range(first, (first if last is None else last) + 1, step or 1))
-    return found
-
-
-def save_into(folder: Path, room: str, name: str) -> Path:
-    """Where a result of a run folder goes."""
-    return folder / room / name
+        found.update(range(first, (first if last is None else last) + 1, step or 1))
+    return sorted(found)

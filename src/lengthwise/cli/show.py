@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from tyro.conf import OmitArgPrefixes, Positional, arg
 
 import lengthwise as lw
-from lengthwise.cli.parsing import Flag, console_for_people, parse
+from lengthwise.cli.parsing import Flag, console_for_people, parse, require_quotes
 from lengthwise.errors import InputError
 from lengthwise.figures.page import draw_page
 from lengthwise.figures.saving import save_figure
@@ -26,7 +26,7 @@ MAX_SHOWN_TOKENS = 20_000
 def _show_form(kind: type[Task]) -> Any:
     """The options of `show`, with the format options of one task."""
     return dataclasses.make_dataclass(
-        "Show",  # its docstring is the description that --help gives
+        "Show",
         [
             (
                 "problem",
@@ -77,8 +77,7 @@ def run(arguments: list[str]) -> None:
     if "-" in arguments and sys.stdin is None:
         raise InputError("There is no standard input to read the problem from.")
     arguments = [sys.stdin.read() if argument == "-" else argument for argument in arguments]
-    if len(arguments) > 1 and arguments[1] in ("+", "*", "×"):
-        raise InputError(f"A problem with spaces must stand in quotes: lengthwise show '{' '.join(arguments[:3])}'.")
+    require_quotes("show", arguments)
     if arguments and re.match(r"-[\d.]", arguments[0]):  # a number, not an option
         name, operands = recognise(arguments[0])
         lw.task(name).write(operands)

@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,15 @@ from tyro.conf import Positional, arg
 
 import lengthwise as lw
 from lengthwise import checkpoint
-from lengthwise.cli.parsing import Flag, console_for_people, parse
+from lengthwise.cli.parsing import Flag, console_for_people, parse, require_quotes
 from lengthwise.device import pick_device
 from lengthwise.errors import InputError
 from lengthwise.solver import Solver
 from lengthwise.tasks.operands import DIGITS
 from lengthwise.tasks.text import recognise
+
+SMALL = {"addition": "adder-tiny", "parity": "parity-tiny"}
+"""The preset to begin with, by task."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,13 @@ class _Solve:
 
 def run(arguments: list[str]) -> None:
     """Solve a problem before the reader's eyes."""
+    if "-" in arguments and sys.stdin is None:
+        raise InputError("There is no standard input to read the problem from.")
     arguments = [sys.stdin.read() if argument == "-" else argument for argument in arguments]
+    require_quotes("solve", arguments)
     options = parse(_Solve, "solve", arguments)
     task, operands = recognise(options.problem)
+    lw.task(task).parse(operands)  # what is wrong with the problem itself is said first
     name = options.model or _newest(task)
     model = lw.load(name).to(pick_device(options.device))
     if model.task.name != task:
@@ -60,10 +68,12 @@ def run(arguments: list[str]) -> None:
 def watch(console: Console, model: Solver, operands: list[str], name: str) -> bool:
     """Print the tokens as the model writes them, each number on a row of its own, wrong ones marked; was all right?"""
     page = model.task.write(operands)
+    tokens = model.stream(operands)
+    first = next(tokens)  # what the model cannot take is refused here, before anything is printed
     console.print(f"{''.join(page.prompt[1:])}", soft_wrap=True, style="bold")
     written: list[str] = []
     fill = "  "
-    for token in model.stream(operands):
+    for token in chain([first], tokens):
         right = page.response[len(written)] if len(written) < len(page.response) else None
         if written and token not in DIGITS:
             console.print("\n", end="")
@@ -89,7 +99,8 @@ def _newest(task: str) -> Path:
         except InputError:
             continue
     if not fitting:
+        preset = SMALL.get(task, f"{task}-coupling-scratchpad")
         raise InputError(
-            f"There is no model for {task} in runs/: train one (lengthwise train adder-tiny), or give --model FOLDER."
+            f"There is no model for {task} in runs/: train one (lengthwise train {preset}), or give --model FOLDER."
         )
     return max(fitting, key=lambda folder: (folder / checkpoint.WEIGHTS).stat().st_mtime)

@@ -10,6 +10,7 @@ from tyro.conf import arg
 
 import lengthwise as lw
 from lengthwise.cli.parsing import Flag, console_for_people, parse
+from lengthwise.device import pick_device
 from lengthwise.errors import InputError
 from lengthwise.progress import TrainingProgress
 from lengthwise.recipe import Recipe
@@ -23,69 +24,90 @@ class _Common:
     out: Annotated[Path | None, arg(metavar="FOLDER", help="where the run goes (runs/PRESET)")] = None
     resume: Annotated[Flag, arg(help="go on where the run in that folder stopped")] = False
     steps: Annotated[int | None, arg(help="the same as --training.steps")] = None
-    seed: Annotated[int, arg(help="of the weights and of all that is drawn")] = 0
+    seed: Annotated[int | None, arg(help="of the weights and of all that is drawn (0)")] = None
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
     tensorboard: Annotated[Flag, arg(help="write for TensorBoard, too; needs the extra [track]")] = False
 
 
 def run(arguments: list[str]) -> None:
     """Train, with progress."""
-    recipe, options = read(arguments)
+    asked = _Asked.of(arguments)
+    recipe, options = asked.read(lw.presets.get(asked.preset))
+    device = pick_device(options.device)
     folder = options.out or Path("runs") / recipe.name
     held = Run(folder)
-    if options.resume and held.exists and recipe == _chosen(arguments)[0]:
-        recipe = held.recipe  # nothing was asked for but to go on
+    if options.resume and held.exists and held.recipe.name == asked.preset:
+        recipe, options = asked.read(held.recipe)  # what is not said stays as it was
     console = console_for_people()
-    if held.exists and options.resume and held.finished:
-        console.print(f"{folder} is finished: {held.step:,} steps.")
+    if options.resume and held.exists and held.finished and not held.recipe.differences(recipe):
+        console.print(f"{folder} is finished: {held.step:,} steps.", soft_wrap=True)
         return
     try:
         finished = lw.train(
             recipe,
             folder,
             resume=options.resume,
-            device=options.device,
+            device=device,
             observer=TrainingProgress(console),
             tensorboard=options.tensorboard,
         )
     except KeyboardInterrupt:
+        if not held.exists:
+            raise
         raise KeyboardInterrupt(
             f"stopped after step {held.step:,}; lengthwise train {recipe.name} --out {folder} --resume goes on."
         ) from None
-    console.print(f"done: {finished.folder}  (lengthwise evaluate {finished.folder} measures it)")
+    console.print(f"done: {finished.folder}  (lengthwise evaluate {finished.folder} measures it)", soft_wrap=True)
 
 
-def read(arguments: list[str]) -> tuple[Recipe, _Common]:
-    """The recipe that the arguments ask for, and what concerns this process alone."""
-    preset, rest = _chosen(arguments)
-    fields: list[Any] = [
-        (name, type(getattr(preset, name)), dataclasses.field(default=getattr(preset, name))) for name in PARTS
-    ]
-    form = dataclasses.make_dataclass("Train", fields, bases=(_Common,), frozen=True)
-    form.__doc__ = f"Train by the preset {preset.name}; any setting can be given otherwise."
-    options = parse(form, "train PRESET", rest)
-    recipe = replace(preset, seed=options.seed, **{name: getattr(options, name) for name in PARTS})
-    if options.steps is not None:
-        recipe = replace(recipe, training=replace(recipe.training, steps=options.steps))
-    return recipe, options
+@dataclass(frozen=True)
+class _Asked:
+    """The arguments, parted: which options there are depends on the preset, and on the encoding if another is named."""
 
+    preset: str
+    encoding: str | None
+    rest: list[str]
 
-def _chosen(arguments: list[str]) -> tuple[Recipe, list[str]]:
-    """The preset, with another encoding if one is named, and the arguments left."""
-    names = [argument for argument in arguments if argument in lw.presets.PRESETS]
-    if not names and any(argument in ("-h", "--help") for argument in arguments):
-        return lw.presets.get("adder-tiny"), arguments
-    if not names and (not arguments or arguments[0].startswith("-")):
-        raise InputError("The preset is missing: lengthwise train adder-tiny, for one; lengthwise list shows them all.")
-    preset = lw.presets.get(names[0] if names else arguments[0])
-    rest = list(arguments)
-    rest.remove(preset.name)
-    for option, value in pairwise([*rest, ""]):
-        if option == "--encoding" or option.startswith("--encoding="):
-            name = value if option == "--encoding" else option.partition("=")[2]
-            rest = [other for other in rest if other is not option and (other is not value or option != "--encoding")]
-            encoding = lw.encoding(name)
-            if name == "learned":
-                encoding = lw.encoding(name, sizes=tuple(preset.task.paper_max_ids.values()))
-            return replace(preset, encoding=encoding), rest
-    return preset, rest
+    @classmethod
+    def of(cls, arguments: list[str]) -> "_Asked":
+        names = lw.presets.names()
+        places = [
+            place
+            for place, (before, argument) in enumerate(pairwise(["", *arguments]))
+            if argument in names and before != "--out"
+        ]
+        if not places and any(argument in ("-h", "--help") for argument in arguments):
+            return cls("adder-tiny", None, arguments)
+        if not places and (not arguments or arguments[0].startswith("-")):
+            raise InputError(
+                "The preset is missing: lengthwise train adder-tiny, for one; lengthwise list shows them all."
+            )
+        place = places[0] if places else 0
+        preset, rest = lw.presets.get(arguments[place]).name, [*arguments[:place], *arguments[place + 1 :]]
+        for place, (option, value) in enumerate(pairwise([*rest, ""])):
+            if option == "--encoding":
+                return cls(preset, value, [*rest[:place], *rest[place + 2 :]])
+            if option.startswith("--encoding="):
+                return cls(preset, option.partition("=")[2], [*rest[:place], *rest[place + 1 :]])
+        return cls(preset, None, rest)
+
+    def read(self, base: Recipe) -> tuple[Recipe, _Common]:
+        """A recipe with what the arguments ask for otherwise, and what concerns this process alone."""
+        if self.encoding is not None and self.encoding != base.encoding.name:
+            sizes = {"sizes": tuple(base.task.paper_max_ids.values())} if self.encoding == "learned" else {}
+            base = replace(base, encoding=lw.encoding(self.encoding, **sizes))
+        fields: list[Any] = [
+            (name, type(getattr(base, name)), dataclasses.field(default=getattr(base, name))) for name in PARTS
+        ]
+        form = dataclasses.make_dataclass("Train", fields, bases=(_Common,), frozen=True)
+        about = (
+            f"Train by the preset {base.name}; lengthwise list shows all presets. Any setting can be given otherwise, "
+            "and --encoding NAME takes another position encoding, with settings of its own."
+        )
+        options = parse(form, "train PRESET", self.rest, about)
+        recipe = replace(base, **{name: getattr(options, name) for name in PARTS})
+        if options.seed is not None:
+            recipe = replace(recipe, seed=options.seed)
+        if options.steps is not None:
+            recipe = replace(recipe, training=replace(recipe.training, steps=options.steps))
+        return recipe, options

@@ -1,0 +1,553 @@
+"""Measuring: what a cell counts, that it depends on nothing else, and that a grid can be stopped and taken up."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import lengthwise as lw
+from calculator import SMALL, Calculator, at, calculator
+from lengthwise.device import pick_device
+from lengthwise.evaluate import mark, measure_cell, score
+from lengthwise.files import locked
+from lengthwise.positions.learned import Learned
+from lengthwise.positions.none import NoPositions
+from lengthwise.results import Grid, wilson
+from lengthwise.tasks.problems import Problems
+from lengthwise.tasks.stress import suites
+
+measuring = importlib.import_module("lengthwise.evaluate")  # the package has a function of that name
+results = importlib.import_module("lengthwise.results")
+
+
+def random_model(task: str = "addition", seed: int = 0, **options: Any) -> lw.Solver:
+    """Untrained: parity in the paper's format has two possible tokens, so it is right now and then."""
+    return lw.Solver.new(lw.task(task, **options), NoPositions(), SMALL, seed=seed).eval()
+
+
+def half_trained() -> lw.Solver:
+    """Parity without a scratchpad after a few steps: it ends where it should, and is right about half the time."""
+    model = lw.Solver.new(lw.task("parity", scratchpad=False), NoPositions(), SMALL)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    batch = model.task.sample(64, length=6, seed=0, random_offsets=False)
+    targets = batch.targets.nonzero()[:, 0]
+    for _ in range(40):
+        loss = torch.nn.functional.cross_entropy(model(batch, wanted=targets - 1), model.numbers(batch.tokens)[targets])
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        optimizer.step()
+    return model.eval()
+
+
+def problems_of(model: lw.Solver, samples: int = 12, length: int = 2, count: int | None = 3) -> Problems:
+    return model.task.sample_problems(samples, length=length, count=count, seed=5, fixed=True)
+
+
+def only_if_the_first_operand_is_even(operands: list[int], line: int, place: int, token: str) -> str:
+    return at(line=1, place=0)(operands, line, place, token) if operands[0] % 2 else token
+
+
+# What a cell counts.
+
+
+def test_a_model_that_adds_is_right_about_everything() -> None:
+    model = calculator()
+    assert score(model, problems_of(model)) == (12, 12)
+    assert score(model, problems_of(model), decoding="greedy") == (12, 12)
+
+
+def test_whole_responses_and_answers_are_counted_by_themselves() -> None:
+    """Counts against those of Python's own integers: a slip on pages whose first operand is odd, and only there."""
+    model = calculator(only_if_the_first_operand_is_even)
+    asked = problems_of(model, samples=30)
+    even = sum(int(model.task.operand_text(asked.operands(sample)[0])) % 2 == 0 for sample in range(30))
+    assert 0 < even < 30
+    assert score(model, asked) == (even, 30)  # with the right scratchpad given, all answers are right
+    assert score(model, asked, decoding="greedy") == (even, even)  # the slip is carried on to the answer
+
+
+@pytest.mark.parametrize(
+    ("line", "place", "teacher_forced", "greedy"),
+    [
+        (1, 0, (0, 8), (0, 0)),  # a digit of the scratchpad: right answers only with the right scratchpad
+        (1, 3, (0, 8), (0, 8)),  # a symbol of the scratchpad: nothing follows from it
+        (3, 1, (0, 0), (0, 0)),  # a digit of the answer
+        (3, 3, (0, 8), (0, 0)),  # the end: the answer goes on where it should stop
+    ],
+)
+def test_answers_alone_differ_between_one_pass_and_decoding(
+    line: int, place: int, teacher_forced: tuple[int, int], greedy: tuple[int, int]
+) -> None:
+    model = calculator(at(line, place))
+    assert score(model, problems_of(model, samples=8)) == teacher_forced
+    assert score(model, problems_of(model, samples=8), decoding="greedy") == greedy
+
+
+@pytest.mark.parametrize("decoding", ["teacher-forced", "greedy"])
+def test_a_whole_response_counts_the_same_by_one_pass_and_by_decoding(decoding: Any) -> None:
+    """For models that are right sometimes, as trained ones are."""
+    for model in (half_trained(), random_model("parity", seed=3)):
+        asked = problems_of(model, samples=60, length=5, count=None)
+        right, _ = score(model, asked, decoding=decoding)
+        batch = model.task.write_all(asked)
+        assert right == int(model.exact_matches(batch, "greedy").sum())
+        written = model.responses(batch)
+        pages = [model.task.write([model.task.operand_text(asked.operands(sample)[0])]) for sample in range(60)]
+        assert right == sum(ours == page.response for ours, page in zip(written, pages, strict=True))
+    right, answers = score(half_trained(), asked, decoding=decoding)
+    assert 0 < right <= answers < 60
+
+
+def test_marks_stand_on_the_targets_and_nowhere_else() -> None:
+    model = calculator(at(line=2, place=1))
+    (marked,) = mark(model, problems_of(model, samples=3))
+    page = model.task.write([57, 48, 96])  # all pages of this size are laid out like this one
+    wrong = page.tokens.index("=") + 1 + 2 * 4 + 1
+    for sample in range(3):
+        own = marked.sample == sample
+        places = (marked.targets[own] - marked.batch.boundaries[sample]).tolist()
+        assert places == [place for place, target in enumerate(page.targets) if target]
+        assert [place for place, right in zip(places, marked.right[own].tolist(), strict=True) if not right] == [wrong]
+    assert marked.losses[marked.right].max() < 1e-6
+    assert marked.losses[~marked.right].min() == pytest.approx(20, abs=1e-4)
+    assert marked.per_page().tolist() == [False] * 3
+    assert marked.per_page(marked.right).tolist() == [True] * 3
+
+
+# What a cell depends on.
+
+
+def noisy(operands: list[int], line: int, place: int, token: str) -> str:
+    """Wrong on about half of the pages, as the numbers fall."""
+    return at(line=2, place=0)(operands, line, place, token) if sum(operands) % 7 < 3 else token
+
+
+def test_a_cell_depends_on_nothing_but_its_question() -> None:
+    model = calculator(noisy)
+    about: dict[str, Any] = {"samples": 40, "seed": 3}
+    grid = lw.evaluate(model, lengths=[1, 2, 3], counts=[2, 3], **about)
+    assert len({count for row in grid.correct for count in row}) > 1
+    for row, column, length, count in grid.cells:
+        alone = lw.evaluate(model, lengths=[length], counts=[count or 0], **about)
+        assert (alone.correct, alone.answers) == ([[grid.correct[row][column]]], [[grid.answers[row][column]]])
+        assert measure_cell(model, length, count, **about) == (grid.correct[row][column], grid.answers[row][column], 40)
+    turned = lw.evaluate(model, lengths=[3, 1, 2], counts=(3, 2), **about)
+    assert (turned.axes, turned.correct) == (grid.axes, grid.correct)
+    other = lw.evaluate(model, lengths=[1, 2, 3], counts=[2, 3], samples=40, seed=4)
+    assert other.correct != grid.correct
+
+
+@pytest.mark.parametrize("offsets", ["one", "training"])
+@pytest.mark.parametrize("decoding", ["teacher-forced", "greedy"])
+def test_a_cell_does_not_depend_on_how_many_tokens_go_through_at_once(
+    decoding: Any, offsets: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = calculator(noisy)
+    ids: list[torch.Tensor] = []
+    forward = Calculator.forward
+
+    def keep(self: Calculator, tokens: Any, position_ids: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        ids.append(position_ids)
+        return forward(self, tokens, position_ids, *rest, **options)
+
+    monkeypatch.setattr(Calculator, "forward", keep)
+    seen = {}
+    for tokens, passes in ((2**14, 1), (29 * 4, 3), (40, 9), (1, 9)):
+        monkeypatch.setitem(measuring.TOKENS_AT_ONCE, "cpu", tokens)
+        ids.clear()
+        right = measure_cell(model, 2, 3, samples=9, seed=0, decoding=decoding, offsets=offsets)
+        assert len(ids) == passes
+        seen[tokens] = right, torch.cat(ids, 1).tolist()
+    assert 0 < seen[1][0][0] < 9
+    assert all(found == seen[1] for found in seen.values())
+
+
+def test_an_encoding_with_a_number_for_each_pair_takes_fewer_pages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = lw.Solver.new(lw.task("parity"), lw.encoding("alibi"), SMALL).eval()
+    asked = problems_of(model, samples=8, length=5, count=None)
+    monkeypatch.setitem(measuring.PAIRS_AT_ONCE, "cpu", 2 * 13**2)  # $01011=01101$
+    assert [len(marked.batch) for marked in mark(model, asked)] == [2] * 4
+    assert [len(marked.batch) for marked in mark(random_model("parity"), asked)] == [8]
+
+
+def test_a_memory_that_is_too_small_gets_fewer_pages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, room = calculator(noisy), {"pages": 9}
+    expected = measure_cell(model, 2, 3, samples=9, seed=0)
+    forward = lw.Solver.forward
+
+    def crowded(self: lw.Solver, batch: lw.Batch, **options: Any) -> torch.Tensor:
+        if len(batch) > room["pages"]:
+            raise torch.OutOfMemoryError("out of memory")
+        return forward(self, batch, **options)
+
+    monkeypatch.setattr(lw.Solver, "forward", crowded)
+    for room["pages"] in (4, 1):
+        assert measure_cell(model, 2, 3, samples=9, seed=0) == expected
+    room["pages"] = 0
+    with pytest.raises(lw.InputError, match="a page of 29 tokens does not fit the memory of cpu"):
+        measure_cell(model, 2, 3, samples=9, seed=0)
+
+
+# Grids.
+
+
+def test_a_grid_says_what_was_asked_of_which_model_and_how(tmp_path: Path) -> None:
+    model = random_model()
+    model.save_pretrained(tmp_path / "mine")
+    grid = lw.evaluate(tmp_path / "mine", lengths=range(1, 3), counts=(2,), samples=4, seed=9)
+    assert grid.axes == {"length": [1, 2], "count": [2]}
+    assert (grid.samples, grid.seed, grid.problems, grid.offsets) == (4, 9, "random", "one")
+    assert (grid.metric, grid.decoding, grid.dtype) == ("exact-match", "teacher-forced", "float32")
+    assert grid.task["name"] == "addition"
+    assert grid.total == [[4], [4]]
+    assert grid.complete
+    assert grid.model["name"] == "mine"
+    assert grid.model["parameters"] == sum(weight.numel() for weight in model.parameters())
+    assert grid.model["encoding"]["name"] == "none"
+    assert grid.model["trained_on"] is None
+    assert set(grid.made) >= {"lengthwise", "torch", "python", "device", "date"}
+    assert grid.model["fingerprint"] != lw.evaluate(random_model(seed=1), lengths=[1], counts=[2], samples=1).model.get(
+        "fingerprint"
+    )
+    grid.save(tmp_path / "grid.json")
+    assert Grid.load(tmp_path / "grid.json") == grid
+    half = lw.evaluate(model, lengths=[1], counts=[2], samples=1, precision="bfloat16", name="half")
+    assert (half.dtype, half.model["name"]) == ("bfloat16", "half")
+
+
+def test_intervals_come_with_the_counts() -> None:
+    grid = lw.evaluate(calculator(noisy), lengths=[1, 2], counts=[3], samples=20)
+    assert grid.intervals == [[wilson(row[0] or 0, 20)] for row in grid.correct]
+
+
+def test_parity_has_no_counts(tmp_path: Path) -> None:
+    model = half_trained()
+    grid = lw.evaluate(model, lengths=[3, 5], samples=30, out=tmp_path / "grid.json")
+    assert grid.axes == {"length": [3, 5]}
+    assert grid.correct == [[measure_cell(model, length, None, samples=30, seed=0)[0]] for length in (3, 5)]
+    assert Grid.load(tmp_path / "grid.json") == grid
+
+
+def test_measuring_leaves_the_model_as_it_was() -> None:
+    for model in (random_model().train(), random_model()):
+        before = model.training
+        lw.evaluate(model, lengths=[1], counts=[2], samples=1)
+        assert model.training == before
+
+        def stop(grid: Grid, row: int, column: int, model: lw.Solver = model) -> None:
+            assert not model.training
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            lw.evaluate(model, lengths=[1], counts=[2], samples=1, progress=stop)
+        assert model.training == before
+        assert all(weight.grad is None for weight in model.parameters())
+
+
+# Stress suites and offsets.
+
+
+@pytest.mark.parametrize("suite", ["random", "nines", "chains", "zeros", "huge", "ragged"])
+def test_stress_suites_are_measured_like_random_cells(suite: str) -> None:
+    """A model that forgets what is carried into the tens: right wherever nothing is."""
+    seen: set[tuple[int, ...]] = set()
+
+    def forgetful(operands: list[int], line: int, place: int, token: str) -> str:
+        seen.add(tuple(operands))
+        carried = line and place == 1 and sum(number % 10 for number in operands[: line - 1]) % 10
+        carries = place == 1 and line and carried + operands[line - 1] % 10 >= 10
+        return str((int(token) - 1) % 10) if carries else token
+
+    def needs_a_carry(operands: tuple[int, ...]) -> bool:
+        units = [number % 10 for number in operands]
+        return any(sum(units[: line - 1]) % 10 + units[line - 1] >= 10 for line in range(1, len(units) + 1))
+
+    grid = lw.evaluate(calculator(forgetful), lengths=[3], counts=[4], samples=40, problems=suite)
+    assert grid.problems == suite
+    assert grid.total[0][0] == {"nines": 1, "chains": 4, "zeros": 4}.get(suite, 40)
+    assert len(seen) == grid.total[0][0]
+    assert grid.correct[0][0] == sum(not needs_a_carry(operands) for operands in seen)
+    expected = {"nines": {(999,) * 4}, "zeros": {tuple(100 * (place == one) for place in range(4)) for one in range(4)}}
+    assert seen == expected.get(suite, seen)
+    if suite == "chains":
+        assert grid.correct == [[0]]
+
+
+def test_a_suite_that_a_task_does_not_have_is_refused(tmp_path: Path) -> None:
+    model = random_model("multiplication")
+    assert "huge" not in suites(model.task)
+    for suite in ("huge", "chainz"):
+        with pytest.raises(
+            lw.InputError, match=f"multiplication has no problems '{suite}': choose one of random, nines"
+        ):
+            lw.evaluate(model, lengths=[2], counts=[2], samples=1, problems=suite, out=tmp_path / "grid.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def highest_ids(model: lw.Solver, monkeypatch: pytest.MonkeyPatch, offsets: Any) -> list[int]:
+    seen: list[torch.Tensor] = []
+    forward = lw.Solver.forward
+
+    def keep(self: lw.Solver, batch: lw.Batch, **options: Any) -> torch.Tensor:
+        seen.append(batch.position_ids)
+        return forward(self, batch, **options)
+
+    monkeypatch.setattr(lw.Solver, "forward", keep)
+    grid = lw.evaluate(model, lengths=[3], counts=[4], samples=200, offsets=offsets)
+    monkeypatch.undo()
+    assert grid.offsets == offsets
+    highest: list[int] = torch.cat(seen, 1).amax(1).tolist()
+    return highest
+
+
+def test_training_offsets_shift_ids_up_to_the_models_largest(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model()
+    assert highest_ids(model, monkeypatch, "one") == [5, 5]
+    assert highest_ids(model, monkeypatch, "training") == [40, 40]
+    narrower = lw.Solver.new(lw.task("addition", max_ids=(8, 9)), Learned(sizes=(8, 9)), SMALL)
+    assert highest_ids(narrower, monkeypatch, "training") == [8, 9]
+
+
+def test_training_offsets_need_a_largest_id_that_the_model_knows(tmp_path: Path) -> None:
+    plain = random_model(coupling=("index",))
+    narrow = lw.Solver.new(lw.task("addition"), Learned(sizes=(12, 40)), SMALL)
+    for model, words in (
+        (plain, "index ids without max_ids always count from 1"),
+        (narrow, "random offsets would lead to column ids up to 40, but the model's go up to 12"),
+        (random_model(coupling=("index",), id_policy="random"), "always count from 1"),
+    ):
+        with pytest.raises(lw.InputError, match=words):
+            lw.evaluate(model, lengths=[2], counts=[2], offsets="training", out=tmp_path / "grid.json")
+        lw.evaluate(model, lengths=[2], counts=[2], samples=1)
+    with pytest.raises(lw.InputError, match="column ids up to 62, but the maximum id of 'column' is 40"):
+        lw.evaluate(random_model(), lengths=[60], counts=[2], offsets="training", out=tmp_path / "grid.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_grid_beyond_the_models_ids_is_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = lw.Solver.new(lw.task("addition"), Learned(sizes=(10, 10)), SMALL)
+    monkeypatch.setattr(lw.Solver, "forward", lambda *_, **__: pytest.fail("something was measured"))
+    for lengths, counts, words in (
+        (range(1, 30), [2], "addition of length 29 and count 2 needs column ids up to 31, but the model's go up to 10"),
+        ([2], [2, 12], "needs row ids up to 13"),
+    ):
+        with pytest.raises(lw.InputError, match=words):
+            lw.evaluate(model, lengths=lengths, counts=counts, out=tmp_path / "grid.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"lengths": []}, "lengths must be different whole numbers from 1 up"),
+        ({"lengths": [0, 1]}, "lengths must be"),
+        ({"lengths": [2, 2]}, "lengths must be"),
+        ({"lengths": 5}, "lengths must be"),
+        ({"lengths": "12"}, "lengths must be"),
+        ({"lengths": [1.5]}, "lengths must be"),
+        ({"counts": [True]}, "counts must be"),
+        ({"counts": [1]}, "count 2 or more"),
+        ({"counts": None}, "addition needs length 1 or more and count 2 or more"),
+        ({"lengths": [200_000]}, "too long"),
+        ({"samples": 0}, "samples must be 1 or more"),
+        ({"samples": 1.5}, "samples must be 1 or more"),
+        ({"seed": "a"}, "seed a whole number"),
+        ({"offsets": "two"}, "offsets must be 'one' or 'training'"),
+        ({"decoding": "sampled"}, "decoding 'teacher-forced' or 'greedy'"),
+        ({"model": "no/such/folder"}, "no model folder"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_in_a_sentence(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+    asked = {"model": random_model(), "lengths": [1], "counts": [2], "samples": 1, "out": tmp_path / "grid.json"}
+    with pytest.raises(lw.InputError, match=words) as error:
+        lw.evaluate(**{**asked, **changes})
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 200
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_parity_takes_no_counts() -> None:
+    with pytest.raises(lw.InputError, match="leave count out"):
+        lw.evaluate(random_model("parity"), lengths=[1], counts=[2])
+
+
+# Stopping and going on.
+
+
+class Counting:
+    """Counts cells as they are measured, and stops after some if told to."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.measured: list[tuple[int, int | None]] = []
+        measure = measuring.measure_cell
+
+        def counted(model: lw.Solver, length: int, count: int | None, **options: Any) -> tuple[int, int, int]:
+            self.measured.append((length, count))
+            found: tuple[int, int, int] = measure(model, length, count, **options)
+            return found
+
+        monkeypatch.setattr(measuring, "measure_cell", counted)
+
+    def stop_after(self, cells: int) -> Any:
+        def progress(grid: Grid, row: int, column: int) -> None:
+            if len(self.measured) == cells:
+                raise KeyboardInterrupt
+
+        return progress
+
+
+def test_a_stopped_grid_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, file = calculator(noisy), tmp_path / "grid.json"
+    asked: dict[str, Any] = {"lengths": [1, 2, 3], "counts": [2, 3], "samples": 10}
+    cells = Counting(monkeypatch)
+    uninterrupted = lw.evaluate(model, **asked)
+    assert cells.measured == [(1, 2), (1, 3), (2, 2), (2, 3), (3, 2), (3, 3)]
+    cells.measured.clear()
+    with pytest.raises(KeyboardInterrupt):
+        lw.evaluate(model, **asked, out=file, progress=cells.stop_after(2))
+    half = Grid.load(file)
+    assert half.correct == [uninterrupted.correct[0], [None, None], [None, None]]
+    assert half.seconds > 0
+    with pytest.raises(KeyboardInterrupt):
+        lw.evaluate(model, **asked, out=file, progress=cells.stop_after(3))
+    whole = lw.evaluate(model, **asked, out=file)
+    assert cells.measured == [(1, 2), (1, 3), (2, 2), (2, 3), (3, 2), (3, 3)]
+    assert (whole.correct, whole.answers, whole.total) == (
+        *(uninterrupted.correct, uninterrupted.answers, uninterrupted.total),
+    )
+    assert whole.seconds >= half.seconds
+    assert Grid.load(file) == whole
+    told: list[tuple[int, int]] = []
+    before = file.read_bytes()
+    again = lw.evaluate(model, **asked, out=file, progress=lambda grid, row, column: told.append((row, column)))
+    assert again == whole
+    assert len(cells.measured) == 6
+    assert told == [(row, column) for row, column, *_ in whole.cells]
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("options", [{"coupling": ("index",)}, {"max_ids": (40, 40)}, {}])
+def test_a_grid_of_any_format_and_encoding_can_be_taken_up(options: dict[str, Any], tmp_path: Path) -> None:
+    task = lw.task("addition", **options)
+    model = lw.Solver.new(task, Learned(sizes=(90,) * len(task.levels)), SMALL)
+    first = lw.evaluate(model, lengths=[1], counts=[2], samples=1, out=tmp_path / "grid.json")
+    assert lw.evaluate(model, lengths=[1], counts=[2], samples=1, out=tmp_path / "grid.json") == first
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"model": random_model(seed=1)}, "of another model"),
+        ({"model": random_model().to(torch.float64)}, "with other dtype"),
+        ({"model": random_model(start_with_zeros=False)}, "with other task"),
+        ({"samples": 3}, "with other samples"),
+        ({"seed": 1}, "with other seed"),
+        ({"lengths": [1, 2]}, "with other axes"),
+        ({"counts": [3]}, "with other axes"),
+        ({"problems": "zeros"}, "with other problems"),
+        ({"offsets": "training"}, "with other offsets"),
+        ({"decoding": "greedy"}, "with other decoding"),
+        ({"precision": "bfloat16"}, "with other dtype"),
+    ],
+)
+def test_the_cells_of_another_question_are_left_alone(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+    file = tmp_path / "grid.json"
+    asked: dict[str, Any] = {"model": random_model(), "lengths": [1], "counts": [2], "samples": 2, "out": file}
+    lw.evaluate(**asked)
+    before = file.read_bytes()
+    with pytest.raises(lw.InputError, match=f"holds a grid {words}: give another file"):
+        lw.evaluate(**{**asked, **changes})
+    assert file.read_bytes() == before
+
+
+def test_a_damaged_file_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "grid.json"
+    file.write_text('{"kind": "grid", "for')
+    with pytest.raises(lw.InputError, match="not JSON"):
+        lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=file)
+    with pytest.raises(lw.InputError, match="is a folder: give a file"):
+        lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=tmp_path)
+    assert file.read_text() == '{"kind": "grid", "for'
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_disk_that_fills_up_keeps_the_cells_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "grid.json"
+    lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=tmp_path / "other.json")
+    write = results.write_whole
+    written: list[Path] = []
+
+    def fill_up(file: Path, content: bytes) -> None:
+        if written:
+            raise OSError(28, "No space left on device")
+        written.append(file)
+        write(file, content)
+
+    monkeypatch.setattr(results, "write_whole", fill_up)
+    with pytest.raises(lw.InputError, match="cannot be written: No space left on device"):
+        lw.evaluate(random_model(), lengths=[1, 2], counts=[2], samples=1, out=file)
+    assert Grid.load(file).total == [[1], [None]]
+    monkeypatch.undo()
+    assert lw.evaluate(random_model(), lengths=[1, 2], counts=[2], samples=1, out=file).complete
+    with pytest.raises(lw.InputError, match="cannot be written"):
+        lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=file / "grid.json")
+
+
+def test_two_processes_do_not_measure_into_one_file(tmp_path: Path) -> None:
+    file = tmp_path / "grid.json"
+    asked: dict[str, Any] = {"lengths": [1, 2], "counts": [2], "samples": 1, "out": file}
+    random_model().save_pretrained(tmp_path / "model")
+    other = (
+        "import sys, lengthwise as lw\n"
+        "def wait(*_):\n"
+        "    print('measuring', flush=True)\n"
+        "    sys.stdin.readline()\n"
+        f"asked = dict(lengths=[1, 2], counts=[2], samples=1, out={str(file)!r})\n"
+        f"lw.evaluate({str(tmp_path / 'model')!r}, **asked, progress=wait)\n"
+    )
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    process = subprocess.Popen([sys.executable, "-c", other], env=environment, **pipes)  # type: ignore[call-overload]
+    try:
+        assert process.stdout.readline() == "measuring\n"
+        before = file.read_bytes()
+        with pytest.raises(lw.InputError, match="another process is measuring into"):
+            lw.evaluate(random_model(), **asked)
+        assert file.read_bytes() == before
+        lw.evaluate(random_model(), **{**asked, "out": tmp_path / "another.json"})
+    finally:
+        process.kill()
+        process.communicate()
+    # A lock goes with its process, however that ended.
+    assert lw.evaluate(random_model(), **asked).complete
+    with locked(tmp_path / ".grid.json.lock") as alone:
+        assert alone
+        with pytest.raises(lw.InputError, match="another process"):
+            lw.evaluate(random_model(), **asked)
+
+
+def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
+    (tmp_path / ".grid.json.abc.part").write_text("half")
+    lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=tmp_path / "grid.json")
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".grid.json.lock", "grid.json"]
+    json.loads((tmp_path / "grid.json").read_text())
+
+
+# Devices.
+
+
+def test_devices_are_picked_or_refused_in_a_sentence() -> None:
+    assert pick_device("cpu").type == "cpu"
+    assert pick_device(None) == pick_device("auto")
+    for device in ("cuda:99", "meta", "toaster", ""):
+        with pytest.raises(lw.InputError, match=f"the device '{device}' cannot be used here: try cpu."):
+            pick_device(device)
