@@ -179,5 +179,5 @@ def test_examples_are_the_pages_of_the_task(case: str, accumulate: int) -> None:
 def test_parity_and_multiplication_are_fed_too() -> None:
     for name, size in (("parity", {"length": 7, "count": None}), ("multiplication", {"length": 3, "count": 2})):
         task = replace(tiny(), task=lw.task(name), encoding=tiny("windowed hard").encoding)
-        fed = feed(replace(task, data=Data(problems=20, **size)))  # type: ignore[arg-type]
+        fed = feed(replace(task, data=Data(problems=20, **size)))
         assert all(len(part) == 6 for part in fed.at(3))

@@ -57,7 +57,12 @@ def test_a_reader_finds_the_old_or_the_new(tmp_path: Path) -> None:
     file = tmp_path / "file"
     versions = [bytes([number]) * 200_000 for number in range(40)]
     write_whole(file, versions[0])
-    writer = threading.Thread(target=lambda: [write_whole(file, version) for version in versions])
+
+    def write_all() -> None:
+        for version in versions:
+            write_whole(file, version)
+
+    writer = threading.Thread(target=write_all)
     writer.start()
     seen = set()
     while writer.is_alive():

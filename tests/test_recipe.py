@@ -62,10 +62,10 @@ def tiny(case: str = "learned", *, seed: int = 0, problems: int | None = None, *
         (lambda: Watch(save_seconds=-1.0), "save_seconds 0 or more"),
         (lambda: Watch(cells=("20 by 20",)), "'20 by 20' is not a size"),
         (lambda: ModelConfig(width=30, heads=4), "width of 30 cannot be divided among 4 heads"),
-        (lambda: replace(tiny(), seed="zero"), "seed must be a whole number"),
-        (lambda: replace(tiny(), name=7), "name of a recipe must be a text"),
-        (lambda: replace(tiny(), task="addition"), "task of a recipe must be a Task"),
-        (lambda: replace(tiny(), training={"steps": 3}), "training of a recipe must be a Training"),
+        (lambda: replace(tiny(), seed="zero"), "seed must be a whole number"),  # type: ignore[arg-type]
+        (lambda: replace(tiny(), name=7), "name of a recipe must be a text"),  # type: ignore[arg-type]
+        (lambda: replace(tiny(), task="addition"), "task of a recipe must be a Task"),  # type: ignore[arg-type]
+        (lambda: replace(tiny(), training={"steps": 3}), "must be a Training"),  # type: ignore[arg-type]
     ],
 )
 @pytest.mark.usefixtures("as_users_run")

@@ -22,7 +22,7 @@ import torch
 from safetensors.torch import load_file
 
 import lengthwise as lw
-from lengthwise import files, presets
+from lengthwise import presets
 from lengthwise.cli import main
 from lengthwise.model.config import ModelConfig
 from lengthwise.recipe import Data, Recipe, Watch
@@ -32,6 +32,12 @@ from test_recipe import tiny
 from test_train import Onlooker, crash, interrupt, outcome, saving_often, stop_after
 
 pytestmark = pytest.mark.usefixtures("as_users_run")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a power cut can tell whether a file had reached the disk itself, and reaching it is slow."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
 
 
 def new(recipe: Recipe) -> Solver:
@@ -138,13 +144,11 @@ def test_a_spoilt_description_is_refused(change: Any, words: str, stopped: Path)
     change(config)
     (stopped / "config.json").write_text(json.dumps(config))
     before = contents(stopped)
-    for ask in (
-        lambda: Run.at(stopped),
-        lambda: lw.train(tiny(), stopped, resume=True),
-        lambda: lw.train(tiny(), stopped),
-    ):
+    with refused(words):
+        Run.at(stopped)
+    for resume in (False, True):
         with refused(words):
-            ask()
+            lw.train(tiny(), stopped, resume=resume)
     assert contents(stopped) == before
 
 
@@ -351,15 +355,38 @@ def test_a_lost_or_cut_model_of_a_run_is_refused(stopped: Path) -> None:
             lw.load(stopped)
 
 
+def test_an_observer_sees_a_resumed_run_begin_where_it_stopped(stopped: Path) -> None:
+    onlooker = Onlooker()
+    lw.train(tiny(), stopped, resume=True, observer=onlooker)
+    assert onlooker.told == ["begin 4", "step 5", "step 6", "end 6"]
+    assert [record["step"] for record in onlooker.records] == [6, 6]
+
+
+def test_a_run_that_was_killed_while_tidying_up_is_tidied_up(tmp_path: Path, whole: dict[str, bytes]) -> None:
+    """All is written but the state is still there, and a part of a file: finished is what has none of that."""
+    folder = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        lw.train(tiny(), folder, observer=stop_after(5))
+    state = (folder / STATE).read_bytes()
+    lw.train(tiny(), folder, resume=True)
+    assert Run(folder).finished
+    (folder / STATE).write_bytes(state)
+    (folder / ".config.json.abc.part").write_bytes(b"half")
+    assert not Run(folder).finished
+    lw.train(tiny(), folder, resume=True)
+    assert Run(folder).finished
+    assert outcome(folder) == whole
+
+
 # A full disk.
 
 
 class Disk:
-    """Takes some writes and is then full: of the next file, only a part is written. It waits for no real disk."""
+    """Takes some writes and is then full: of the next file, only a part is written."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, room: int | None = None) -> None:
         self.written, self._room = 0, room
-        monkeypatch.setattr(files.os, "fsync", self._fsync)
+        monkeypatch.setattr(os, "fsync", self._fsync)
 
     def _fsync(self, descriptor: int) -> None:
         if self._room is not None and self.written >= self._room:
@@ -480,11 +507,9 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return outcome(folder)
 
 
-def finish(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    """Resume here, without waiting for the disk."""
-    with monkeypatch.context() as patch:
-        Disk(patch)
-        main(command(folder, "--resume"))
+def finish(folder: Path) -> dict[str, bytes]:
+    """Resume in this process."""
+    main(command(folder, "--resume"))
     return outcome(folder)
 
 
@@ -496,9 +521,7 @@ def wait_for_step(folder: Path, process: subprocess.Popen[str], step: int = 1) -
     pytest.fail(f"the process ended by itself: {process.communicate()}")
 
 
-def test_killed_at_random_moments_a_run_ends_as_if_it_had_not(
-    tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_at_random_moments_a_run_ends_as_if_it_had_not(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     folder, chance, reached = tmp_path / "run", random.Random(20), 0
     for kill in range(5):
         process = start(*command(folder, "--resume"))
@@ -516,18 +539,14 @@ def test_killed_at_random_moments_a_run_ends_as_if_it_had_not(
         print(f"killed {moment:.3f} s {'after its start' if kill < 2 else 'into training'}, with the state of {step}")
         assert step > reached or kill < 2
         reached = step
-    assert finish(folder, monkeypatch) == undisturbed
+    assert finish(folder) == undisturbed
     names = {"config.json", METRICS, "timing.jsonl", "model.safetensors", "README.md"}
     assert set(contents(folder)) == names, "nothing temporary is left"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_process_that_is_asked_to_stop_says_how_to_go_on(
-    number: int,
-    tmp_path: Path,
-    undisturbed: dict[str, bytes],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    number: int, tmp_path: Path, undisturbed: dict[str, bytes], capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "run"
     process = start(*command(folder))
@@ -547,12 +566,10 @@ def test_a_process_that_is_asked_to_stop_says_how_to_go_on(
         f"lengthwise: stopped after step {step:,}; lengthwise train adder-tiny --out {folder} --resume goes on."
     )
     require_whole_files(folder)
-    assert finish(folder, monkeypatch) == undisturbed
+    assert finish(folder) == undisturbed
 
 
-def test_a_process_without_room_for_its_files(
-    tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_without_room_for_its_files(tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
     folder, limit = tmp_path / "run", 20 * 2**10
     with pytest.raises(KeyboardInterrupt):
         lw.train(as_the_command(save_seconds=0.0), folder, device="cpu", observer=stop_after(10))
@@ -569,11 +586,11 @@ def test_a_process_without_room_for_its_files(
     assert after[STATE] == before[STATE]
     assert after["model.safetensors"] == before["model.safetensors"]
     require_whole_files(folder)
-    assert finish(folder, monkeypatch) == undisturbed
+    assert finish(folder) == undisturbed
 
 
 # Killed at every single file operation. Forks are real processes that need not import torch again; they are made by a
-# process of its own, which has not computed anything: a fork does not take the threads along.
+# process that computes in one thread: a fork would not take others along.
 
 
 def test_killed_at_every_file_operation_a_run_ends_as_if_it_had_not(tmp_path: Path) -> None:
@@ -594,30 +611,31 @@ def test_killed_at_every_file_operation_a_run_ends_as_if_it_had_not(tmp_path: Pa
 def die_everywhere(place: str) -> None:
     """Kill a run at its first file operation, at its second, and so on, and resume it each time."""
     recipe = replace(tiny("windowed hard", steps=2), watch=Watch(log_every=1, validate_every=0, save_seconds=0.0))
-    files.os.fsync = lambda descriptor: None  # a killed process, unlike a power cut, loses nothing that was written
+    os.fsync = lambda fd: None  # a killed process, unlike a power cut, loses nothing that was written
     whole = Path(place) / "whole"
-    assert in_a_fork(lambda: lw.train(recipe, whole)) == 0
+    lw.train(recipe, whole)
     deaths = 0
     while True:
         folder = Path(place) / f"killed at {deaths}"
-        ended = in_a_fork(lambda folder=folder, last=deaths: (die_at(last), lw.train(recipe, folder)))  # type: ignore[misc]
+        ended = in_a_fork(recipe, folder, deaths)
         if ended == 0:
             break
         assert ended == -signal.SIGKILL, ended
         require_whole_files(folder, swept=False)
-        assert in_a_fork(lambda folder=folder: lw.train(recipe, folder, resume=True)) == 0, deaths  # type: ignore[misc]
+        lw.train(recipe, folder, resume=True)
         assert outcome(folder) == outcome(whole), deaths
         assert sorted(contents(folder)) == sorted(contents(whole)), deaths
         deaths += 1
     print(f"deaths: {deaths}")
 
 
-def in_a_fork(work: Callable[[], Any]) -> int:
-    """How a process of its own that does this work ends: 0, 1 for an error, or the signal that killed it, below 0."""
+def in_a_fork(recipe: Recipe, folder: Path, last: int) -> int:
+    """Train in a process of its own that does so many file operations; how it ends: 0, 1, or below 0 by a signal."""
     child = os.fork()
     if child == 0:
         try:
-            work()
+            die_at(last)
+            lw.train(recipe, folder)
         except BaseException as error:
             print(repr(error), flush=True)
             os._exit(1)
@@ -646,26 +664,3 @@ def die_at(last: int) -> None:
 
     for name in ("fsync", "replace", "unlink", "mkdir"):
         deadly(name)
-
-
-def test_an_observer_sees_a_resumed_run_begin_where_it_stopped(stopped: Path) -> None:
-    onlooker = Onlooker()
-    lw.train(tiny(), stopped, resume=True, observer=onlooker)
-    assert onlooker.told == ["begin 4", "step 5", "step 6", "end 6"]
-    assert [record["step"] for record in onlooker.records] == [6, 6]
-
-
-def test_a_run_that_was_killed_while_tidying_up_is_tidied_up(tmp_path: Path, whole: dict[str, bytes]) -> None:
-    """All is written but the state is still there, and a part of a file: finished is what has none of that."""
-    folder = tmp_path / "run"
-    with pytest.raises(KeyboardInterrupt):
-        lw.train(tiny(), folder, observer=stop_after(5))
-    state = (folder / STATE).read_bytes()
-    lw.train(tiny(), folder, resume=True)
-    assert Run(folder).finished
-    (folder / STATE).write_bytes(state)
-    (folder / ".config.json.abc.part").write_bytes(b"half")
-    assert not Run(folder).finished
-    lw.train(tiny(), folder, resume=True)
-    assert Run(folder).finished
-    assert outcome(folder) == whole

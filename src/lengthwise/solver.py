@@ -333,8 +333,9 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         folder = checkpoint.find(pretrained_model_name_or_path, **options)
         solver = cls(*checkpoint.read(folder)).eval()
         run = checkpoint.describe(folder).run
-        if run is not None:
-            solver.trained_on = {axis: run["data"][axis] for axis in ("length", "count") if run["data"].get(axis)}
+        data = (run or {}).get("data")
+        if isinstance(data, dict):
+            solver.trained_on = {axis: data[axis] for axis in ("length", "count") if data.get(axis)}
         return solver
 
 

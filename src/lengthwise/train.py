@@ -62,6 +62,8 @@ def train(
 ) -> Run:
     """Train a model into a folder; with `resume`, go on where the run there stopped, or begin if there is none."""
     recipe.check()
+    if tensorboard:
+        _summary_writer()
     run = Run(Path(out))
     with run.claimed():
         if run.exists:
@@ -105,7 +107,8 @@ class Session:
         self.timing = [] if not run.exists else run.timing
         self.step = 0
         self._restore()
-        self._board = _board(run.folder, self.step) if tensorboard else None
+        folder = str(run.folder / "tensorboard")
+        self._board = _summary_writer()(folder, purge_step=self.step + 1) if tensorboard else None
 
     def work(self, observer: Observer | None, stopped: threading.Event) -> None:
         """Train until the last step is done or `stopped` is set."""
@@ -335,12 +338,13 @@ def _stopping() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _board(folder: Path, step: int) -> Any:
+def _summary_writer() -> Any:
+    """What writes for TensorBoard: an extra, absent in most installations."""
     try:
-        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415  an extra: absent in most installations
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415
     except ImportError as error:
         raise InputError("TensorBoard is not installed: pip install 'lengthwise[track]'.") from error
-    return SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1)
+    return SummaryWriter
 
 
 def _show(board: Any, record: Mapping[str, Any]) -> None:
