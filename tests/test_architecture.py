@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checkpoint": GROUND | {"positions", "tasks", "model"},
     "solver": GROUND | {"positions", "tasks", "model", "checkpoint"},
     "interop": GROUND | {"positions", "tasks", "model", "checkpoint", "solver"},
+    "construction": GROUND | {"positions", "tasks", "model", "solver"},
     "recipe": GROUND | {"positions", "tasks", "model"},
     "presets": GROUND | {"positions", "tasks", "model", "recipe"},
     "results": GROUND,

@@ -1,6 +1,7 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
 from lengthwise import interop, positions, presets, results, tasks
+from lengthwise.construction import construct
 from lengthwise.errors import InputError
 from lengthwise.evaluate import evaluate
 from lengthwise.looking import average_attention
@@ -35,6 +36,7 @@ __all__ = [
     "Watch",
     "__version__",
     "average_attention",
+    "construct",
     "encoding",
     "evaluate",
     "find_mistakes",

@@ -30,7 +30,7 @@ class _Figure:
     ] = "auto"
     titles: Annotated[
         tuple[str, ...],
-        arg(help="one for each grid; grids of the same title are seeds of one thing: medians are drawn"),
+        arg(help="one for each file; grids of the same title are seeds of one thing: medians are drawn"),
     ] = ()
     count: Annotated[int | None, arg(help="curves: this column instead of the diagonal")] = None
     answers: Annotated[Flag, arg(help="curves: answers alone instead of whole responses")] = False
@@ -45,15 +45,19 @@ def run(arguments: list[str]) -> None:
     if not options.files:
         raise InputError("The results are missing: lengthwise figure runs/adder-tiny/grids/random*.json, for one.")
     first = Path(options.files[0])
-    if first.suffix == ".safetensors" or first.is_dir() or first.suffix == ".jsonl":
+    if first.suffix == ".safetensors":
+        _require_use(options, "attention", "layers", "heads", "titles")
+        maps = [AttentionMap.load(file) for file in options.files]
+        titles = _titles(options, [found.about.get("model", {}).get("name") for found in maps])
+        named = dict(zip(titles, maps, strict=True))
+        if len(named) < len(maps):
+            raise InputError("attention maps above each other need titles that differ: give --titles.")
+        figure = draw_attention(named if len(maps) > 1 else maps[0], layers=options.layers, heads=options.heads)
+    elif first.is_dir() or first.suffix == ".jsonl":
         if len(options.files) > 1:
-            raise InputError("attention maps and metrics are drawn one at a time: give a single file.")
-        if first.suffix == ".safetensors":
-            _require_use(options, "attention", "layers", "heads")
-            figure = draw_attention(AttentionMap.load(first), layers=options.layers, heads=options.heads)
-        else:
-            _require_use(options, "training")
-            figure = draw_training(_metrics(first / METRICS if first.is_dir() else first))
+            raise InputError("metrics are drawn one at a time: give a single file.")
+        _require_use(options, "training")
+        figure = draw_training(_metrics(first / METRICS if first.is_dir() else first))
     else:
         groups = _grouped(options)
         two_axes = all("count" in grid.axes for grids in groups.values() for grid in grids)
@@ -81,15 +85,23 @@ def _metrics(file: Path) -> list[Record]:
     return read_lines(file)
 
 
+def _titles(options: _Figure, names: list[str | None]) -> list[str]:
+    """A title for each file: as given, or the model's name, told apart by the file's where two are the same."""
+    if options.titles:
+        if len(options.titles) != len(options.files):
+            raise InputError(f"--titles must give one title for each of the {len(options.files)} files.")
+        return list(options.titles)
+    titles: list[str] = []
+    for name, file in zip(names, options.files, strict=True):
+        title = name or Path(file).stem
+        titles.append(f"{title}, {Path(file).stem}" if title in titles else title)
+    return titles
+
+
 def _grouped(options: _Figure) -> dict[str, list[Grid]]:
     """Grids by title."""
-    if options.titles and len(options.titles) != len(options.files):
-        raise InputError(f"--titles must give one title for each of the {len(options.files)} grids.")
+    grids = [Grid.load(file) for file in options.files]
     groups: dict[str, list[Grid]] = {}
-    for place, file in enumerate(options.files):
-        grid = Grid.load(file)
-        title = options.titles[place] if options.titles else grid.model.get("name") or Path(file).stem
-        if not options.titles and title in groups:
-            title = f"{title}, {Path(file).stem}"
+    for title, grid in zip(_titles(options, [grid.model.get("name") for grid in grids]), grids, strict=True):
         groups.setdefault(title, []).append(grid)
     return groups

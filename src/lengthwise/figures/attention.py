@@ -16,7 +16,7 @@ black.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -45,38 +45,59 @@ GAP, HEAD, SCALE, TOKEN_ROOM = 0.12, 0.24, 0.8, 0.12
 
 
 def draw_attention(
-    attention: AttentionMap,
+    attention: AttentionMap | Mapping[str, AttentionMap],
     *,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
     clip: float = 0.01,
 ) -> Figure:
-    """The heads of these layers, both counted from 1; all of them unless told otherwise."""
-    _require_sound(attention)
+    """The heads of these layers, both counted from 1; all of them unless told otherwise.
+
+    Several maps, by name, stand above each other: models with as many heads, on pages of the same shape.
+    """
+    maps = {"": attention} if isinstance(attention, AttentionMap) else dict(attention)
+    attention = _require_alike(maps)
     if not 0 < clip < 1:
         raise InputError(f"Weights cannot be clipped under {clip}: choose a number between 0 and 1, such as 0.01.")
-    all_layers, all_heads, tokens, _ = attention.weights.shape
-    layers, heads = _chosen("layer", layers, all_layers), _chosen("head", heads, all_heads)
+    _, all_heads, tokens, _ = attention.weights.shape
+    heads = _chosen("head", heads, all_heads)
+    rows = [
+        (f"{name}, layer {layer}" if name else f"layer {layer}", found.weights[layer - 1])
+        for name, found in maps.items()
+        for layer in _chosen("layer", layers, found.weights.shape[0])
+    ]
     side, margin = _side(tokens, len(heads)), _margin(attention)
     across, down = side + GAP, side + GAP + HEAD
     width = margin + len(heads) * across + SCALE
     caption = _caption(attention, clip, width - margin)
     above = 0.12 + 0.13 * len(caption)
-    figure = blank_figure(width, above + len(layers) * down + margin)
+    figure = blank_figure(width, above + len(rows) * down + margin)
     write(figure, margin, 0.08, "\n".join(caption), ha="left", fontsize=7.5, color=FAINT)
     norm, colours = PowerNorm(0.5, clip, 1), _colours()
     interpolation = "nearest" if tokens <= side * DOTS_PER_INCH else "auto"  # thin lines neither fade nor vanish
-    for row, layer in enumerate(layers):
+    for row, (title, of_layer) in enumerate(rows):
         for column, head in enumerate(heads):
             axes = add_axes(figure, margin + column * across, above + HEAD + row * down, side, side)
-            weights = attention.weights[layer - 1, head - 1]
-            axes.imshow(weights, cmap=colours, norm=norm, aspect="auto", interpolation=interpolation)
-            axes.set_title(f"layer {layer}, head {head}", fontsize=8, pad=3)
+            axes.imshow(of_layer[head - 1], cmap=colours, norm=norm, aspect="auto", interpolation=interpolation)
+            axes.set_title(f"{title}, head {head}", fontsize=8, pad=3)
             _part_lines(axes, attention)
             _name(axes.yaxis, attention, side, shown=column == 0)
-            _name(axes.xaxis, attention, side, shown=row == len(layers) - 1)
+            _name(axes.xaxis, attention, side, shown=row == len(rows) - 1)
     _draw_scale(figure, ScalarMappable(norm, colours), width - SCALE + 0.05, above + HEAD, side, clip)
     return figure
+
+
+def _require_alike(maps: Mapping[str, AttentionMap]) -> AttentionMap:
+    """The first of the maps, if all are sound and fit above each other."""
+    if not maps:
+        raise InputError("There is nothing to draw: give an attention map.")
+    for found in maps.values():
+        _require_sound(found)
+    first, *others = maps.values()
+    for other in others:
+        if other.lines != first.lines or other.weights.shape[1] != first.weights.shape[1]:
+            raise InputError("These attention maps do not fit above each other: their pages or their heads differ.")
+    return first
 
 
 def _require_sound(attention: AttentionMap) -> None:

@@ -242,7 +242,8 @@ def explicit(
     """The textbook formula, with the weights."""
     arranged = context.sequences.together
     (wide_query,), (wide_key,), (wide_value,) = (arranged.pad(part) for part in (query, key, value))
-    scores = (wide_query @ wide_key.mT).float() * context.scale
+    exact = torch.promote_types(query.dtype, torch.float32)  # half precision is not enough for a softmax
+    scores = (wide_query @ wide_key.mT).to(exact) * context.scale
     (place,), visible = arranged.places(context.place), causal(scores.shape[-1], scores.device)
     if context.hooks.has_bias:
         scores = scores + masked_bias(context.hooks, layer, place, place, visible)
