@@ -18,7 +18,7 @@ import torch
 from lengthwise.device import Precision, circumstances
 from lengthwise.evaluate import about, check_request, mark
 from lengthwise.randomness import derive
-from lengthwise.results import as_read, write_json
+from lengthwise.results import as_read, wilson, write_json
 from lengthwise.solver import Solver
 from lengthwise.tasks import Task
 from lengthwise.tasks.anatomy import anatomy
@@ -64,6 +64,12 @@ class Report:
     def accuracy(self) -> float:
         """How many pages are without a mistake."""
         return 1 - self.wrong / self.samples
+
+    def predict_interval(self, task: Task, length: int, count: int | None) -> tuple[float, float]:
+        """The same at both ends of the 95 % interval of the error rate."""
+        tokens = int(task.write_all(task.largest(length, count)).targets.sum())
+        low, high = wilson(self.wrong, self.written)
+        return float((1 - high) ** tokens), float((1 - low) ** tokens)
 
     def predict(self, task: Task, length: int, count: int | None) -> float:
         """How many pages of another size would be right if all steps failed independently at this rate."""

@@ -9,7 +9,7 @@ A recipe is frozen and complete: `dataclasses.replace` makes variants, and a run
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from lengthwise.errors import InputError
@@ -166,8 +166,11 @@ class Recipe:
                     f"training uses {level} ids up to {highest}, but the encoding's go up to {has}: "
                     "make its sizes and the task's max_ids the same."
                 )
-        for cell in self.watch.cells:
-            require_cell(self.task, known, *parse_cell(cell))
+        for cell in self.watch.cells if self.watch.validate_every else ():
+            try:
+                require_cell(self.task, known, *parse_cell(cell))
+            except InputError as error:
+                raise InputError(f"watch.cells has {cell}, which cannot be tried: {error}") from error
 
     @property
     def shape(self) -> Shape:
@@ -196,12 +199,27 @@ class Recipe:
 
 
 def require_cell(task: Task, known: tuple[int | None, ...], length: int, count: int | None) -> None:
-    """Refuse a size whose ids go beyond those that an encoding knows, saying how large ids would have to be."""
-    task.require_size(length, count, random_offsets=False)
-    for level, has, needs in zip(task.levels, known, task.largest_ids(length, count), strict=True):
-        if has is not None and needs > has:
-            size = f"length {length}" + ("" if count is None else f" and count {count}")
-            raise InputError(f"{task.name} of {size} needs {level} ids up to {needs}, but the model's go up to {has}.")
+    """Refuse a size whose ids go beyond those that a model has, saying how large ids would have to be."""
+    replace(task, max_ids=None).require_size(length, count, random_offsets=False)
+    limits = [_lower(has, given) for has, given in zip(known, task.max_ids or known, strict=True)]
+    needed = task.largest_ids(length, count)
+    beyond = [
+        (level, needs, limit)
+        for level, needs, limit in zip(task.levels, needed, limits, strict=True)
+        if limit is not None and needs > limit
+    ]
+    if beyond:
+        size = f"length {length}" + ("" if count is None else f" and count {count}")
+        needs = " and ".join(f"{level} ids up to {high}" for level, high, _ in beyond)
+        has = " and ".join(str(limit) for _, _, limit in beyond)
+        raise InputError(
+            f"{task.name} of {size} needs {needs}, but the model's go up to {has}: "
+            "take smaller sizes, or train with larger ids."
+        )
+
+
+def _lower(first: int | None, second: int | None) -> int | None:
+    return min((limit for limit in (first, second) if limit is not None), default=None)
 
 
 def settings_from_json(parts: Mapping[str, Any], where: str) -> dict[str, Any]:

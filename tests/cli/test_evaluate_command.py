@@ -94,7 +94,9 @@ def test_whole_responses_and_answers_stand_side_by_side_where_they_differ(
     out, _ = run(capsys, "evaluate", folder, "--lengths", 2, "--counts", 3, "--samples", 4)
     assert table(out) == ["│ 2 │ 0 / 100 │"]
     assert "whole responses, % / answers alone" in " ".join(out.split())
-    assert "answers alone are measured with the right scratchpad given; --decoding greedy" in " ".join(out.split())
+    told = " ".join(out.split())
+    assert "answers alone, the right scratchpad given" in told
+    assert "--decoding greedy measures answers with the scratchpad that the model itself writes" in told
     assert "lowest 0.0% at 2×3 (95%: 0.0%–49.0%)" in " ".join(out.split())
     out, _ = run(capsys, "evaluate", folder, "--lengths", 2, "--counts", 3, "--samples", 4, "--decoding", "greedy")
     assert table(out) == ["│ 2 │ 0 │"]
@@ -239,7 +241,10 @@ def test_folders_that_are_no_models(capsys: pytest.CaptureFixture[str], adder: P
 def test_a_grid_beyond_the_models_ids(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     train_tiny(tmp_path / "learned", encoding=lw.encoding("learned", sizes=(14, 14)))
     before = contents(tmp_path)
-    words = "addition of length 30 and count 2 needs column ids up to 32, but the model's go up to 14."
+    words = (
+        "addition of length 30 and count 2 needs column ids up to 32, but the model's go up to 14: "
+        "take smaller sizes, or train with larger ids."
+    )
     assert refused(capsys, "evaluate", "learned", "--lengths", "1:30", "--counts", 2) == words
     assert refused(capsys, "evaluate", "learned", "--lengths", "1:30", "--counts", 2, "--stress") == words
     assert contents(tmp_path) == before

@@ -102,7 +102,7 @@ def test_grids_of_one_title_are_seeds_of_one_thing(
     ]
     panels.clear()
     run(capsys, "figure", *files)
-    assert [panel.title for panel in panels] == ["adder", "adder, seed1", "adder, seed2"]
+    assert [panel.title for panel in panels] == [f"adder, {Path(file).stem}" for file in files]
 
 
 def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:

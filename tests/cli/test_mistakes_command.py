@@ -10,6 +10,7 @@ from asking import check_help, contents, full_disk, refused, run, train_tiny
 import lengthwise as lw
 from calculator import Slip, at, calculator, no_slip
 from lengthwise.cli.mistakes import _Mistakes
+from lengthwise.results import wilson
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +50,7 @@ def test_tables_of_where_mistakes_happen(
     assert "2 10 20 5.00e-01" in told
     assert "no carry 10 60 1.67e-01" in told
     tokens = len(lw.task("addition").write(["99999"] * 4).response)
-    assert f"at that rate 5×4 would be {(1 - 1 / 7) ** tokens:.2%} right" in told
+    assert any(line.startswith(f"at that rate 5×4 would be {(1 - 1 / 7) ** tokens:.2%} right (95%: ") for line in told)
     assert told[-1] == "report: calculator/grids/mistakes-random-2x3-n10.json"
     held = json.loads(Path("calculator/grids/mistakes-random-2x3-n10.json").read_text())
     assert held["by_line"]["partial sum 1"] == [10, 40]
@@ -74,6 +75,8 @@ def test_json_is_one_object_and_nothing_else(
     found = json.loads(out)
     assert found.pop("file") == "new/report.json"
     assert found.pop("predicted") == {"2x3": pytest.approx((6 / 7) ** 16)}
+    low, high = wilson(10, 70)
+    assert found.pop("predicted_intervals") == {"2x3": pytest.approx([(1 - high) ** 16, (1 - low) ** 16])}
     assert found == json.loads(Path("new/report.json").read_text())
     assert (found["wrong"], found["error_rate"], found["seed"]) == (10, 1 / 7, 3)
 

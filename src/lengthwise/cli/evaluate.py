@@ -32,10 +32,12 @@ DEFAULT = ("5:30:5", "5:30:5")
 @dataclass(frozen=True)
 class _Evaluate:
     model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder")]
-    lengths: Annotated[str | None, arg(help="operand lengths: 1:30, 5:30:5 or 2,3,10; multiplication: the first")] = (
-        None
-    )
-    counts: Annotated[str | None, arg(help="numbers of operands, likewise; multiplication: second lengths")] = None
+    lengths: Annotated[
+        str | None, arg(help="operand lengths: 1:30, 2,3,10 or 5:30:5, which is the default; parity 10:100:10")
+    ] = None
+    counts: Annotated[
+        str | None, arg(help="numbers of operands, likewise; for multiplication the lengths of the second")
+    ] = None
     samples: Annotated[int, arg(help="problems a cell")] = 1000
     seed: Annotated[int, arg(help="of the problems")] = 0
     problems: Annotated[str, arg(help="random, or a stress suite: see lengthwise list")] = "random"
@@ -44,7 +46,7 @@ class _Evaluate:
         "one"
     )
     decoding: Annotated[
-        Decoding, arg(help="one pass over the right page, or token by token: needed for answers alone")
+        Decoding, arg(help="one pass over the right page, or token by token: answers alone are then its own")
     ] = "teacher-forced"
     precision: Annotated[Precision, arg(help="auto is bfloat16 on CUDA and float32 elsewhere")] = "auto"
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
@@ -60,8 +62,8 @@ def run(arguments: list[str]) -> None:
     folder = Path(options.model)
     model = lw.load(folder).to(pick_device(options.device))
     lengths, counts = DEFAULTS.get(model.task.name, DEFAULT)
-    if options.lengths or options.counts:
-        lengths, counts = options.lengths or lengths, options.counts or counts
+    lengths = lengths if options.lengths is None else options.lengths
+    counts = counts if options.counts is None else options.counts
     if model.task.name == "parity":
         if options.counts:
             raise InputError("parity has lengths only: leave --counts out.")
@@ -141,6 +143,7 @@ def _stress(options: _Evaluate, folder: Path, model: Solver, lengths: str, count
         total = sum(count or 0 for row in grid.total for count in row)
         table.add_row(title, f"{right:,}", f"{total:,}", f"{right / total:.2%}", _lowest(grid))
     console.print(table)
+    console.print(f"grids: {folder / 'grids'}", soft_wrap=True)
     if without:
         console.print(f"without random training offsets: {without}", soft_wrap=True)
 
@@ -166,10 +169,11 @@ def draw(grid: Grid, picture: Path, title: str) -> None:
 def print_grid(console: Console, grid: Grid) -> None:
     """The accuracies as a table where it fits, and what they amount to."""
     differ = grid.correct != grid.answers
+    given = ", the right scratchpad given" if grid.decoding == "teacher-forced" else ""
     columns = grid.axes.get("count", [0])
     if len(columns) <= MAX_TABLE and len(grid.axes["length"]) <= 3 * MAX_TABLE:
         table = Table("length", *(str(count) if "count" in grid.axes else "right" for count in columns))
-        table.title = "exact match of whole responses, %" + (" / answers alone" if differ else "")
+        table.title = "exact match of whole responses, %" + (f" / answers alone{given}" if differ else "")
         for length, rates, answers in zip(grid.axes["length"], grid.accuracy, grid.answer_accuracy, strict=True):
             cells = [
                 _percent(rate) + (f" / {_percent(answer)}" if differ else "")
@@ -178,15 +182,20 @@ def print_grid(console: Console, grid: Grid) -> None:
             table.add_row(str(length), *cells)
         console.print(table)
     measured = [rate for row in grid.accuracy for rate in row if rate is not None]
+    asked = sorted({count for row in grid.total for count in row if count is not None})
+    samples = str(asked[0]) if len(asked) == 1 else f"{asked[0]} to {asked[-1]}"
     console.print(
-        f"{len(measured)} cells of {grid.samples} problems ({grid.problems}, {grid.decoding}) in {grid.seconds:.0f} s: "
+        f"{_counted(len(measured), 'cell')} of {samples} problem{'s' if asked[-1] > 1 else ''} "
+        f"({grid.problems}, {grid.decoding}) in {grid.seconds:.0f} s: "
         f"mean {sum(measured) / len(measured):.2%}, lowest {_lowest(grid)}, "
         f"{sum(rate >= 0.99 for rate in measured)} at 99% or more"
     )
-    if differ and grid.decoding == "teacher-forced":
-        console.print(
-            "answers alone are measured with the right scratchpad given; --decoding greedy lets the model write it"
-        )
+    if differ and given:
+        console.print("--decoding greedy measures answers with the scratchpad that the model itself writes")
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 def _percent(rate: float | None) -> str:

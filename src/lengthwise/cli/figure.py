@@ -86,16 +86,16 @@ def _metrics(file: Path) -> list[Record]:
 
 
 def _titles(options: _Figure, names: list[str | None]) -> list[str]:
-    """A title for each file: as given, or the model's name, told apart by the file's where two are the same."""
+    """A title for each file: as given, or the model's name, with the file's where two models have the same."""
     if options.titles:
         if len(options.titles) != len(options.files):
             raise InputError(f"--titles must give one title for each of the {len(options.files)} files.")
         return list(options.titles)
-    titles: list[str] = []
-    for name, file in zip(names, options.files, strict=True):
-        title = name or Path(file).stem
-        titles.append(f"{title}, {Path(file).stem}" if title in titles else title)
-    return titles
+    stems = [Path(file).stem for file in options.files]
+    return [
+        stem if name is None else f"{name}, {stem}" if names.count(name) > 1 else name
+        for name, stem in zip(names, stems, strict=True)
+    ]
 
 
 def _grouped(options: _Figure) -> dict[str, list[Grid]]:

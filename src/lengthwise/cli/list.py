@@ -3,7 +3,7 @@
 import json
 from dataclasses import dataclass
 
-from rich.table import Table
+from rich.table import Column, Table
 
 import lengthwise as lw
 from lengthwise.cli.parsing import Flag, console_for_people, parse
@@ -13,7 +13,7 @@ from lengthwise.tasks.stress import SUITES, suites
 @dataclass(frozen=True)
 class _List:
     json: Flag = False
-    """Print as JSON."""
+    """print as JSON"""
 
 
 def run(arguments: list[str]) -> None:
@@ -44,7 +44,8 @@ def run(arguments: list[str]) -> None:
         ("Presets, for lengthwise train", "preset", presets),
         ("Problems, for lengthwise evaluate --problems", "suite", dict(SUITES)),
     ):
-        table = Table(column, "what it is", title=title, title_justify="left")
+        longest = max(len(name) for name in rows)  # a name must be typed: it is never cut
+        table = Table(Column(column, min_width=longest), "what it is", title=title, title_justify="left")
         for name, summary in rows.items():
             table.add_row(name, summary)
         console.print(table)

@@ -51,11 +51,16 @@ def run(arguments: list[str]) -> None:
         name=folder.resolve().name,
     )
     predictions = {cell: report.predict(model.task, *sizes) for cell, sizes in predicted.items()}
+    between = {cell: report.predict_interval(model.task, *sizes) for cell, sizes in predicted.items()}
     name = f"mistakes-{options.problems}-{size}-n{options.samples}" + (f"-seed{options.seed}" if options.seed else "")
     file = options.out or folder / "grids" / f"{name}.json"
     report.save(file)
     if options.json:
-        print(json.dumps({**report.to_json(), "predicted": predictions, "file": str(file)}))
+        print(
+            json.dumps(
+                {**report.to_json(), "predicted": predictions, "predicted_intervals": between, "file": str(file)}
+            )
+        )
         return
     console = console_for_people()
     console.print(
@@ -67,7 +72,8 @@ def run(arguments: list[str]) -> None:
         if report.wrong:
             console.print(_table(title, tally))
     for cell, rate in predictions.items():
-        console.print(f"at that rate {cell.replace('x', '×')} would be {rate:.2%} right")
+        low, high = between[cell]
+        console.print(f"at that rate {cell.replace('x', '×')} would be {rate:.2%} right (95%: {low:.1%}–{high:.1%})")
     console.print(f"report: {file}", soft_wrap=True)
 
 

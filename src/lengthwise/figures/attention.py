@@ -214,6 +214,10 @@ def _draw_scale(figure: Figure, colours: ScalarMappable, left: float, top: float
 
 def _caption(attention: AttentionMap, clip: float, width: float) -> list[str]:
     samples = attention.about.get("samples")
-    pages = f" · average over {samples:,} pages" if isinstance(samples, int) and samples > 1 else ""
+    pages = (
+        f" · average over {samples:,} pages, the digits of the first"
+        if isinstance(samples, int) and samples > 1
+        else ""
+    )
     text = f"rows: queries, columns: keys{pages} · weights under {clip:g} black"
     return textwrap.wrap(text, max(20, int(width / 0.055)))
