@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import pytest
 import torch
 
 import lengthwise as lw
@@ -51,9 +52,8 @@ def test_randomised_positions_are_told_while_writing() -> None:
         assert ids.equal(batch.position_ids[:, place])
 
 
+@pytest.mark.usefixtures("as_users_run")
 def test_randomised_positions_in_chunks_and_without_a_maximum() -> None:
-    import pytest
-
     from lengthwise.tasks import base
 
     with pytest.raises(lw.InputError, match="give max_ids"):
