@@ -17,9 +17,15 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import Positional, arg
 
-import lengthwise as lw
 from lengthwise.construction.build import Plan, Precision, construct
-from lengthwise.construction.limits import hard_cases, margins, smallest_sharpness, with_offsets, worst_margin
+from lengthwise.construction.limits import (
+    every_problem,
+    hard_cases,
+    margins,
+    smallest_sharpness,
+    with_offsets,
+    worst_margin,
+)
 from lengthwise.evaluate import measure_cell
 
 AT_ONCE = 20_000
@@ -29,15 +35,6 @@ console = Console(width=120)
 @dataclass(frozen=True)
 class Options:
     what: Annotated[Positional[Literal["exhaustive", "grid", "sharpness", "huge"]], arg(help="what to try")]
-
-
-def every_problem(digits: int, operands: int) -> lw.Problems:
-    """All problems of so many numbers below 10^digits."""
-    values = torch.cartesian_prod(*[torch.arange(10**digits)] * operands)
-    written = torch.stack([(values // 10**place) % 10 for place in range(digits)], dim=2)
-    lengths = torch.stack([values >= 10**place for place in range(digits)], dim=2).sum(2).clamp(min=1)
-    counts = torch.full((len(values),), operands)
-    return lw.Problems(digits=written.to(torch.uint8), lengths=lengths.to(torch.int32), counts=counts.to(torch.int32))
 
 
 def exhaustive() -> None:

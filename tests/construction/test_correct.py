@@ -4,21 +4,19 @@ import itertools
 from pathlib import Path
 
 import pytest
-import torch
 
 import lengthwise as lw
 from lengthwise.construction import Plan, construct
 from lengthwise.construction.build import bits_for
-from lengthwise.construction.limits import hard_cases, margins, smallest_sharpness, with_offsets, worst_margin
+from lengthwise.construction.limits import (
+    every_problem,
+    hard_cases,
+    margins,
+    smallest_sharpness,
+    with_offsets,
+    worst_margin,
+)
 from lengthwise.errors import InputError
-
-
-def every_problem(digits: int, operands: int) -> lw.Problems:
-    values = torch.cartesian_prod(*[torch.arange(10**digits)] * operands)
-    written = torch.stack([(values // 10**place) % 10 for place in range(digits)], dim=2)
-    lengths = torch.stack([values >= 10**place for place in range(digits)], dim=2).sum(2).clamp(min=1)
-    counts = torch.full((len(values),), operands)
-    return lw.Problems(digits=written.to(torch.uint8), lengths=lengths.int(), counts=counts.int())
 
 
 def wrong_tokens(model: lw.Solver, plan: Plan, problems: lw.Problems) -> int:

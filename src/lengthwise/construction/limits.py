@@ -13,7 +13,7 @@ from torch import Tensor
 
 from lengthwise.construction.build import Plan, Precision, construct
 from lengthwise.solver import Solver
-from lengthwise.tasks import Batch
+from lengthwise.tasks import Batch, Problems
 from lengthwise.tasks.stress import draw
 
 SUITES = ("random", "nines", "chains", "zeros")
@@ -35,6 +35,14 @@ def with_offsets(batch: Batch, offsets: Sequence[int]) -> Batch:
     shift = torch.tensor(offsets, dtype=torch.int32)[:, None] - 1
     ids = batch.position_ids
     return dataclasses.replace(batch, position_ids=torch.where(ids > 0, ids + shift, ids))
+
+
+def every_problem(digits: int, operands: int) -> Problems:
+    """All problems of so many numbers below 10^digits."""
+    values = torch.cartesian_prod(*[torch.arange(10**digits)] * operands)
+    written = torch.stack([(values // 10**place) % 10 for place in range(digits)], dim=2)
+    lengths = torch.stack([values >= 10**place for place in range(digits)], dim=2).sum(2).clamp(min=1)
+    return Problems.all_of(written.to(torch.uint8), lengths.to(torch.int32))
 
 
 def hard_cases(model: Solver, digits: int, operands: int, samples: int, seed: int = 0) -> Iterator[Batch]:
