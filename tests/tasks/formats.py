@@ -18,6 +18,8 @@ def _all_formats() -> list[lw.Task]:
     found.append(lw.task("addition", padding_rule="theory"))
     found.extend(lw.task(name, coupling=("index",)) for name in ("parity", "addition", "multiplication"))
     found.append(lw.task("addition", coupling=("row", "index", "column")))
+    found.append(lw.task("multiplication", staircase=True))
+    found.append(lw.task("multiplication", staircase=True, reverse_query=True, reverse_response=False))
     return found
 
 
@@ -28,7 +30,8 @@ def describe(task: lw.Task) -> str:
     switches = [switch for switch in SWITCHES if getattr(task, switch)]
     more = [repr(getattr(task, option)) for option in ("coupling", "padding_rule") if getattr(task, option, None)]
     zeros = [] if getattr(task, "start_with_zeros", True) else ["no zero start"]
-    return " ".join([task.name, *switches, *zeros, *more])
+    stairs = ["staircase"] if getattr(task, "staircase", False) else []
+    return " ".join([task.name, *switches, *zeros, *stairs, *more])
 
 
 SIZES: dict[str, dict[str, Any]] = {

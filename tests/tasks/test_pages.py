@@ -1,6 +1,7 @@
 """Pages against Python's own integers, in every format, for numbers far longer than any machine integer."""
 
 import re
+from typing import Any
 
 import pytest
 from formats import FORMATS, SIZES, describe
@@ -80,6 +81,66 @@ def test_multiplication_writes_partial_products_and_their_sums(
 def test_two_hundred_digits_times_two_hundred() -> None:
     first, second = 10**200 - 1, int("1234567890" * 20)
     assert lw.task("multiplication").write([first, second]).answer == str(first * second)
+
+
+def written_in_python(first: int, second: int, *, staircase: bool) -> str:
+    length, digits = len(str(first)), [int(digit) for digit in reversed(str(second))]
+    products = [str(first * digit).zfill(length + 1)[::-1] for digit in digits]
+    sums, total = [], 0
+    for row, digit in enumerate(digits):
+        total += first * digit * 10**row
+        sums.append(str(total).zfill(length + (row + 1 if staircase else len(digits)))[::-1])
+    return f"${first}*{second}={'+'.join(products)}={'>'.join(sums)}$"
+
+
+LOPSIDED = st.one_of(
+    *(st.tuples(a_number(length), a_number(count)) for length, count in ((60, 60), (60, 2), (2, 60), (1, 9), (1, 1)))
+)
+
+
+@settings(deadline=None, max_examples=100)
+@given(LOPSIDED)
+def test_a_staircase_pads_each_sum_as_far_as_its_partial_product_reaches(operands: tuple[int, int]) -> None:
+    page = lw.task("multiplication", staircase=True).write(operands)
+    assert "".join(page.tokens) == written_in_python(*operands, staircase=True)
+    assert page.answer == str(operands[0] * operands[1])
+
+
+@settings(deadline=None, max_examples=60)
+@given(LOPSIDED, st.booleans(), st.booleans())
+def test_a_staircase_is_the_papers_page_without_the_zeros_above_it(
+    operands: tuple[int, int], reverse_query: bool, reverse_response: bool
+) -> None:
+    switches = {"reverse_query": reverse_query, "reverse_response": reverse_response}
+    paper = lw.task("multiplication", **switches).write(operands)
+    staircase = lw.task("multiplication", staircase=True, **switches).write(operands)
+    length, rows = (len(str(operand)) for operand in operands)
+    above = [
+        cell.role == "partial sum" and cell.digit is not None and cell.digit >= length + cell.line
+        for cell in paper.cells
+    ]
+    assert above.count(True) == rows * (rows - 1) // 2
+
+    def kept(of_tokens: list[Any]) -> list[Any]:
+        return [item for item, zero in zip(of_tokens, above, strict=True) if not zero]
+
+    assert {token for token, zero in zip(paper.tokens, above, strict=True) if zero} <= {"0"}
+    assert staircase.tokens == kept(paper.tokens)
+    assert staircase.position_ids == [kept(ids) for ids in paper.position_ids]
+    assert staircase.targets == kept(paper.targets)
+    assert staircase.cells == kept(paper.cells)
+
+
+@pytest.mark.parametrize("staircase", [False, True])
+@pytest.mark.parametrize(
+    ("length", "count"), [(1, 1), (60, 2), (2, 60), (1000, 2), (2, 1000), (300, 300), (1000, 1000)]
+)
+def test_large_products_are_exact(length: int, count: int, staircase: bool) -> None:
+    task = lw.task("multiplication", staircase=staircase)
+    random = task.sample_problems(1, length=length, count=count, seed=0, fixed=True)
+    for problems in (random, task.largest(length, count)):
+        first, second = (int(task.operand_text(digits)) for digits in problems.operands(0))
+        assert "".join(task.write_all(problems).text(0)) == written_in_python(first, second, staircase=staircase)
 
 
 @settings(deadline=None, max_examples=100)

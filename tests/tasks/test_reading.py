@@ -120,6 +120,17 @@ def test_a_carry_in_a_product_with_one_digit() -> None:
     assert mistake.carry is True
 
 
+def test_a_staircase_is_not_read_as_the_papers_page() -> None:
+    paper, staircase = (lw.task("multiplication", staircase=stairs) for stairs in (False, True))
+    for task, other in ((paper, staircase), (staircase, paper)):
+        reading = task.read([37, 925], other.write([37, 925]).response)
+        assert reading.answer == "34225"
+        assert reading.mistake is not None
+        assert reading.mistake.cell.name == (
+            "thousands digit of partial sum 1" if task is paper else "> before partial sum 2"
+        )
+
+
 def test_parity_has_no_carries() -> None:
     mistake = lw.task("parity").read(["0101"], "0010$").mistake
     assert mistake is not None

@@ -176,6 +176,8 @@ def test_offsets_of_multiplication() -> None:
     assert offsets_of(task, 1, length=4, count=3) == list(range(1, 32 - 3 + 1 + 1))
     assert offsets_of(task, 2, length=4, count=3) == list(range(1, 64 - 7 + 1))
     assert offsets_of(lw.task("multiplication", scratchpad=False), 0, length=4, count=3) == list(range(1, 64 - 7 + 1))
+    staircase = lw.task("multiplication", staircase=True)  # its last sum is as long as any of the paper's
+    assert offsets_of(staircase, 2, length=4, count=3) == list(range(1, 64 - 7 + 1))
 
 
 def test_levels_draw_their_offsets_independently() -> None:

@@ -43,6 +43,31 @@ def test_the_product_37_925() -> None:
     assert page.answer == "34225"
 
 
+def test_the_product_37_925_as_a_staircase() -> None:
+    page = lw.task("multiplication", staircase=True).write([37, 925])
+    assert "".join(page.tokens) == "$37*925=581+470+333=581>5290>52243$"
+    assert page.levels == ("multiplicand", "row", "column")
+    assert page.position_ids == [
+        numbers("0 32 0 000 1234 1234 1234 0000 00000 000000 0"),
+        numbers("0 00 0 321 1111 2222 3333 1111 22222 333333 0"),
+        numbers("0 00 0 000 1234 2345 3456 1234 12345 123456 0"),
+    ]
+    assert page.targets == [False] * 8 + [True] * 27
+    assert page.answer == "34225"
+    assert page.cells[22].name == "hundreds digit of partial sum 1"
+    assert page.cells[23].name == "> before partial sum 2"
+
+
+def test_a_staircase_from_the_top_down() -> None:
+    page = lw.task("multiplication", staircase=True, reverse_response=False).write([37, 925])
+    assert "".join(page.tokens) == "$37*925=185+074+333=185>0925>34225$"
+    assert page.position_ids == [
+        numbers("0 32 0 000 1432 1432 1432 0000 00000 000000 0"),
+        numbers("0 00 0 321 1111 2222 3333 1111 22222 333333 0"),
+        numbers("0 00 0 000 1432 2543 3654 1432 15432 165432 0"),
+    ]
+
+
 def test_the_example_of_the_proof_has_offsets_4_and_2() -> None:
     page = lw.task("addition").write([57, 48, 96], offsets=(4, 2))
     assert page.position_ids == [

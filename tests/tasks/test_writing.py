@@ -78,3 +78,19 @@ def test_a_page_that_never_ends_stays_within_the_maximum_ids() -> None:
             pen, ids = writer.step(pen, torch.tensor([task.vocabulary.index(token)]))
         assert (ids[:, 0] <= torch.tensor([9, 7])).all()
         assert ids[0 if token == "1" else 1, 0] == (9 if token == "1" else 7)
+
+
+@pytest.mark.parametrize("task", CAN, ids=describe)
+def test_pages_written_side_by_side_do_not_change_each_others_ids(task: lw.Task) -> None:
+    """Nor when one of them goes on beyond its last line, where only longer ones beside it have lines."""
+    problems = task.sample_problems(12, seed=4, **SIZES[task.name])
+    symbols = [token for token in task.vocabulary if not token.isdigit() and token != "$"]
+    written = [task.vocabulary.index(token) for token in ["1", *symbols, *[symbols[-1], "1", "0"] * 8]]
+    together = task.id_writer(problems)
+    alone = [task.id_writer(problems[sample : sample + 1]) for sample in range(12)]
+    pen, pens = together.begin(), [writer.begin() for writer in alone]
+    for token in written:
+        pen, ids = together.step(pen, torch.full((12,), token))
+        steps = [writer.step(state, torch.tensor([token])) for writer, state in zip(alone, pens, strict=True)]
+        pens = [state for state, _ in steps]
+        assert torch.cat([own for _, own in steps], dim=1).equal(ids)

@@ -13,6 +13,15 @@
 ('$37*925=581+470+333=58100>52900>52243$', '34225')
 >>> page.levels
 ('multiplicand', 'row', 'column')
+
+As a staircase, each running sum is written only as far as its partial product reaches; ids are the same.
+
+    $37*925=581+470+333=581>5290>52243$
+    row          0000321111122223333111122222333333 0
+    column       0000000123423453456123412345123456 0
+
+>>> "".join(lw.task("multiplication", staircase=True).write([37, 925]).tokens)
+'$37*925=581+470+333=581>5290>52243$'
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,6 +51,15 @@ class Multiplication(Task):
     zero_padding: bool = True
     """Pad partial products to one digit more than the first operand, sums to the digits of both; else neither is
     written shorter than the first operand. The operands themselves are never padded."""
+    staircase: bool = False
+    """Pad each running sum only as far as its partial product reaches: the k-th to the digits of the first operand and
+    k more. Needs the scratchpad and zero_padding."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.staircase and not (self.scratchpad and self.zero_padding):
+            missing = "scratchpad" if not self.scratchpad else "zero_padding"
+            raise InputError(f"staircase pads the running sums of the scratchpad: it needs {missing}=True.")
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
@@ -112,6 +130,9 @@ class Multiplication(Task):
         if self.zero_padding:
             product_lengths = (lengths[:, :1] + 1).expand(-1, second_width)
             sum_lengths = lengths.sum(1, keepdim=True, dtype=torch.int32).expand(-1, second_width)
+            if self.staircase:
+                steps = torch.arange(1, second_width + 1, dtype=torch.int32, device=device)
+                sum_lengths = lengths[:, :1] + torch.minimum(steps, rows[:, None])
         else:
             product_lengths = torch.maximum(arithmetic.significant(products), lengths[:, :1])
             sum_lengths = torch.maximum(arithmetic.significant(sums), lengths[:, :1])
