@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 import lengthwise as lw
-from lengthwise.model.attention import Cache
+from lengthwise.model.cache import Cache
 from lengthwise.positions.none import NoPositions
 
 Slip = Callable[[list[int], int, int, str], str]

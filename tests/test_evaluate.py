@@ -159,7 +159,8 @@ def test_a_cell_does_not_depend_on_how_many_tokens_go_through_at_once(
     monkeypatch.setattr(Calculator, "forward", keep)
     seen = {}
     for tokens, passes in ((2**14, 1), (29 * 4, 3), (40, 9), (1, 9)):
-        monkeypatch.setitem(measuring.TOKENS_AT_ONCE, "cpu", tokens)
+        for limit in (measuring.TOKENS_AT_ONCE, measuring.DECODED_AT_ONCE):
+            monkeypatch.setitem(limit, "cpu", tokens)
         ids.clear()
         right = measure_cell(model, 2, 3, samples=9, seed=0, decoding=decoding, offsets=offsets)
         assert len(ids) == passes

@@ -11,7 +11,8 @@ import torch
 from jaxtyping import Int, Integer
 from torch import Tensor
 
-from lengthwise.model.attention import Known
+from lengthwise.model.attention import Known, neighbours_of
+from lengthwise.model.neighbours import find
 from lengthwise.randomness import derive, generator
 from lengthwise.recipe import Recipe
 from lengthwise.solver import Solver
@@ -97,6 +98,10 @@ class Feed:
         # The one place where the device is waited for: from here on all sizes are known.
         begins, ends = [0, *batch.boundaries[1:].tolist()], [0, *written.tolist()]
         highest = tuple(batch.position_ids.amax(1).tolist())
+        seeing = neighbours_of(recipe.model.layers, targets - 1)
+        reach = model.transformer.hooks.reach
+        page = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=begins[-1])
+        neighbours = None if reach is None else find(batch.position_ids, page, reach, seeing)
 
         def part(first: int, last: int) -> Examples:
             chosen, among = slice(begins[first], begins[last]), slice(ends[first], ends[last])
@@ -108,7 +113,9 @@ class Feed:
                 expected=tokens[targets[among]],
                 sample=row[among] - first,
                 known=Known(
-                    sizes=tuple(end - begin for begin, end in pairwise(begins[first : last + 1])), highest=highest
+                    sizes=tuple(end - begin for begin, end in pairwise(begins[first : last + 1])),
+                    highest=highest,
+                    neighbours=neighbours and neighbours[chosen if seeing is None else among] + -begins[first],
                 ),
             )
 

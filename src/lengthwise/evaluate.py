@@ -39,6 +39,8 @@ Outcome = TypeVar("Outcome")
 
 TOKENS_AT_ONCE = {"cpu": 2**14, "cuda": 2**18}
 """How many tokens go through a model at a time."""
+DECODED_AT_ONCE = {"cpu": 2**20, "cuda": 2**24}
+"""How many tokens' keys and values are kept at a time, when decoding: every step costs about the same for few and many."""
 PAIRS_AT_ONCE = {"cpu": 2**23, "cuda": 2**27}
 """How many pairs of tokens, where an encoding works out a number for each of them."""
 
@@ -79,7 +81,8 @@ def mark(
         right = logits.argmax(-1) == expected
         return Marked(batch=batch, targets=targets, sample=row[targets], right=right, losses=losses)
 
-    yield from _in_parts(model, problems, offsets_seed, go_over)
+    page_pairs = model.transformer.hooks.has_bias and model.transformer.hooks.reach is None
+    yield from _in_parts(model, problems, offsets_seed, go_over, TOKENS_AT_ONCE, PAIRS_AT_ONCE if page_pairs else None)
 
 
 @torch.no_grad()
@@ -108,7 +111,7 @@ def score(
         answer = model.task.answer
         return same, sum(answer(ours) == answer(theirs) for ours, theirs in zip(written, right, strict=True))
 
-    for whole, alone in _in_parts(model, problems, offsets_seed, write):
+    for whole, alone in _in_parts(model, problems, offsets_seed, write, DECODED_AT_ONCE):
         responses, answers = responses + whole, answers + alone
     return responses, answers
 
@@ -119,15 +122,20 @@ def _response(batch: Batch, sample: int) -> list[str]:
 
 
 def _in_parts(
-    model: Solver, problems: Problems, offsets_seed: int | None, work: Callable[[Batch], Outcome]
+    model: Solver,
+    problems: Problems,
+    offsets_seed: int | None,
+    work: Callable[[Batch], Outcome],
+    tokens: dict[str, int],
+    pairs: dict[str, int] | None = None,
 ) -> Iterator[Outcome]:
-    """Write the pages, and work on as many of them at a time as the memory takes."""
+    """Write the pages, and work on as many of them at a time as the memory takes, by tokens and by pairs of them."""
     batch = model.task.write_all(problems, offsets_seed=offsets_seed)
     kind = model.device.type if model.device.type in TOKENS_AT_ONCE else "cuda"
     page = max(1, len(batch.tokens) // len(batch))
-    at_once = max(1, TOKENS_AT_ONCE[kind] // page)
-    if model.transformer.hooks.has_bias:
-        at_once = max(1, min(at_once, PAIRS_AT_ONCE[kind] // page**2))
+    at_once = max(1, tokens[kind] // page)
+    if pairs is not None:
+        at_once = max(1, min(at_once, pairs[kind] // page**2))
     start = 0
     while start < len(batch):
         part = batch[start : start + at_once]

@@ -61,6 +61,10 @@ def to_json(settings: Any) -> dict[str, Any]:
     return ({} if name is None else {"name": name}) | asdict(settings)
 
 
+LATER = {"content_scores", "staircase"}
+"""Settings that files of the first format may lack: they came later, and their defaults are what was done before."""
+
+
 def from_json(kind: type[Settings], data: Mapping[str, Any], where: str) -> Settings:
     """A dataclass from the fields `to_json` gave. `where` says in messages what is being read."""
     known = {field.name for field in fields(kind)}  # type: ignore[arg-type]
@@ -70,7 +74,7 @@ def from_json(kind: type[Settings], data: Mapping[str, Any], where: str) -> Sett
         if key not in known:
             raise InputError(f"{where} has an unknown setting {key!r}: it knows {', '.join(sorted(known))}.")
     for key in sorted(known):
-        if key not in given:
+        if key not in given and key not in LATER:
             raise InputError(f"{where} lacks the setting {key!r}: it is not complete.")
     try:
         return kind(**given)

@@ -5,7 +5,7 @@ import torch
 from models import CASES, solver, train
 
 import lengthwise as lw
-from lengthwise.model.attention import Cache
+from lengthwise.model.cache import Cache
 from lengthwise.model.decode import decode
 
 

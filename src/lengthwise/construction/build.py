@@ -193,6 +193,8 @@ def _fill_heads(model: Transformer, directions: Directions, alpha: float) -> Non
         head = make(directions, alpha)
         start = place * size
         rows = slice(start, start + head.query.shape[0])  # head 3 has fewer dimensions: the others stay 0
+        assert attention.query is not None
+        assert attention.key is not None
         attention.query.weight[rows], attention.key.weight[rows] = head.query, head.key
         attention.value.weight[start] = head.value[0]
         attention.output.weight[:, start] = head.output[:, 0]

@@ -1,15 +1,16 @@
 """Attention over packed sequences, four ways that give the same numbers up to rounding.
 
-    flash      variable-length flash attention: CUDA, half precision, no bias
-    padded     sequences side by side, padded: everywhere else, and wherever there is a bias
-    explicit   the same with every weight in memory: when attention is to be looked at
-    cached     one new query a sequence against the keys so far: when decoding
+    neighbours   a few keys a query, found by ids, in linear time: where the encoding hides all others
+    flash        variable-length flash attention: CUDA, half precision, no bias
+    padded       sequences side by side, padded: everywhere else, and wherever there is a bias
+    explicit     the same with every weight in memory: when attention is to be looked at
 
-Only here does the model know that its tokens form sequences. Padding stands at the end of sequences and attention is
+A fifth way, one new query a sequence against the keys so far, is in `cache.py`. Only in these two files does the model
+know that its tokens form sequences. Padding stands at the end of sequences and attention is
 causal, so no token ever sees it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.attention import varlen
 
+from lengthwise.model.neighbours import PRODUCTS_AT_ONCE, Neighbours, find, mix
 from lengthwise.positions.base import Hooks, Place
 
 MAX_FLASH_DIM = 256
@@ -93,6 +95,8 @@ class Known:
     """How many tokens each sequence has."""
     highest: tuple[int, ...]
     """The largest id of each level."""
+    neighbours: Neighbours | None = None
+    """Of the tokens that `neighbours_of` names, where they were found beforehand."""
 
 
 class Sequences:
@@ -104,8 +108,8 @@ class Sequences:
         self.boundaries = boundaries
         self._tokens, self._sizes = tokens, sizes
         each = boundaries.diff()
-        row = torch.repeat_interleave(torch.arange(len(each), device=boundaries.device), each, output_size=tokens)
-        self.index = torch.arange(tokens, device=boundaries.device) - boundaries[:-1][row]
+        self.row = torch.repeat_interleave(torch.arange(len(each), device=boundaries.device), each, output_size=tokens)
+        self.index = torch.arange(tokens, device=boundaries.device) - boundaries[:-1][self.row]
 
     @cached_property
     def sizes(self) -> Sequence[int]:
@@ -131,6 +135,10 @@ class Sequences:
         return Arrangement(self.boundaries, self._tokens, groups)
 
 
+Keep = Callable[[int, Tensor, Tensor, Sequences], None]
+"""Takes the keys and values of a layer."""
+
+
 @dataclass
 class Context:
     """What attention needs besides queries, keys and values, the same in every layer of one forward pass."""
@@ -141,8 +149,28 @@ class Context:
     scale: float
     captured: list[Float[Tensor, "sequences heads longest longest"]] | None = None
     """Attention weights of every layer, collected here if asked for."""
-    cache: "Cache | None" = None
+    keep: Keep | None = None
     """Where keys and values are left for decoding, if asked for."""
+    wanted: Int[Tensor, " wanted"] | None = None
+    """The tokens that the last layer mixes values for: all, unless given."""
+    layers: int = 1
+    neighbours: Neighbours | None = None
+    """Of the tokens of the first layer, where the encoding has a reach."""
+
+    def look_around(self, found: Neighbours | None) -> None:
+        """Find the neighbours of all tokens, or of the wanted ones where there is but one layer; or take them."""
+        if self.hooks.reach is not None and self.captured is None:
+            rows = neighbours_of(self.layers, self.wanted)
+            self.neighbours = found or find(self.place.ids, self.sequences.row, self.hooks.reach, rows)
+
+    def queries(self, layer: int) -> Int[Tensor, " queries"] | None:
+        """The tokens whose values a layer mixes; None for all."""
+        return self.wanted if layer + 1 == self.layers else None
+
+
+def neighbours_of(layers: int, wanted: Int[Tensor, " wanted"] | None) -> Int[Tensor, " queries"] | None:
+    """The tokens whose neighbours a forward pass needs: only the last layer leaves tokens out."""
+    return wanted if layers == 1 else None
 
 
 def masked_bias(
@@ -162,15 +190,59 @@ def causal(length: int, device: torch.device) -> Bool[Tensor, "length length"]:
 
 
 Packed = Float[Tensor, "tokens heads head_dim"]
+Mixed = Float[Tensor, "queries heads head_dim"]
 
 
 @torch.compiler.disable  # type: ignore[untyped-decorator]  # it works with lists of lengths, for which every batch would be compiled anew
-def attend(query: Packed, key: Packed, value: Packed, context: Context, layer: int) -> Packed:
-    """Mix the values of each sequence, by the one of the ways that fits."""
+def attend(query: Packed | None, key: Packed | None, value: Packed, context: Context, layer: int) -> Mixed:
+    """Mix the values of each sequence, by the one of the ways that fits, for the tokens that the layer needs.
+
+    Without queries and keys, scores are the encoding's bias alone.
+    """
+    if context.neighbours is not None:
+        return nearby(query, key, value, context, layer)
+    query, key = (torch.zeros_like(value) if part is None else part for part in (query, key))
+    mixed: Tensor = _everywhere(query, key, value, context, layer)
+    queries = context.queries(layer)
+    return mixed if queries is None else mixed.index_select(0, queries)
+
+
+def nearby(query: Packed | None, key: Packed | None, value: Packed, context: Context, layer: int) -> Mixed:
+    """Each query against its neighbours, so many at a time that the memory stays small."""
+    hooks, place, neighbours, queries = context.hooks, context.place, context.neighbours, context.queries(layer)
+    assert neighbours is not None
+    query, key = (None if part is None else hooks.rotate(part, place) for part in (query, key))
+    if context.keep is not None:
+        context.keep(layer, value if key is None else key, value, context.sequences)
+    if queries is None:
+        queries = torch.arange(len(value), device=value.device)
+    elif context.layers > 1:
+        neighbours = neighbours[queries]
+    at_once = len(queries)
+    if not torch.is_grad_enabled():
+        slots = neighbours.key.shape[1] * value.shape[1] * value.shape[2]
+        at_once = max(1, PRODUCTS_AT_ONCE.get(value.device.type, PRODUCTS_AT_ONCE["cuda"]) // slots)
+    parts = []
+    for chosen in torch.split(torch.arange(len(queries), device=value.device), at_once):
+        some, near = queries[chosen], neighbours if len(chosen) == len(queries) else neighbours[chosen]
+        own = Place(place.ids[:, some, None], place.index[some, None])
+        theirs = Place(place.ids[:, near.key], place.index[near.key])
+        bias, focus = hooks.bias(layer, own, theirs), hooks.focus(own)
+        assert bias is not None
+        asking = None if query is None else query.index_select(0, some)
+        if focus is not None:
+            bias = bias * focus[:, None, :, None]
+            asking = None if asking is None else asking * focus[:, None].to(asking.dtype)
+        bias = bias[:, :, 0].masked_fill(~near.real[:, None], -torch.inf)
+        parts.append(mix(asking, key, value, bias, near, context.scale))
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
+
+
+def _everywhere(query: Packed, key: Packed, value: Packed, context: Context, layer: int) -> Packed:
     hooks, place = context.hooks, context.place
     query, key = hooks.rotate(query, place), hooks.rotate(key, place)
-    if context.cache is not None:
-        context.cache.fill(layer, key, value, context.sequences)
+    if context.keep is not None:
+        context.keep(layer, key, value, context.sequences)
     focus = hooks.focus(place)
     if focus is not None:
         query = query * focus[:, None, None].to(query.dtype)
@@ -249,67 +321,3 @@ def explicit(
         scores = scores + masked_bias(context.hooks, layer, place, place, visible)
     weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
     return arranged.unpad([weights.to(value.dtype) @ wide_value]), weights
-
-
-class Cache:
-    """Keys, values and places of everything written so far, for decoding one token at a time."""
-
-    def __init__(self, layers: int, room: int) -> None:
-        self._room = room
-        self.keys: list[Tensor] = [torch.empty(0)] * layers
-        self.values: list[Tensor] = [torch.empty(0)] * layers
-        self.ids = torch.empty(0)
-        self.lengths = torch.empty(0)
-
-    def begin(self, context: Context) -> None:
-        """Take note of the prompts' places."""
-        (place,) = context.sequences.together.places(context.place)
-        self.lengths = context.sequences.boundaries.diff()
-        self.ids = place.ids.new_zeros(place.ids.shape[0], len(self.lengths), self._room)
-        self.ids[:, :, : place.ids.shape[2]] = place.ids
-
-    def fill(self, layer: int, key: Packed, value: Packed, sequences: Sequences) -> None:
-        """Take the keys and values of the prompts."""
-        for store, packed in ((self.keys, key), (self.values, value)):
-            (side_by_side,) = sequences.together.pad(packed)
-            count, heads, longest, head_dim = side_by_side.shape
-            store[layer] = packed.new_zeros(count, heads, self._room, head_dim)
-            store[layer][:, :, :longest] = side_by_side
-
-    def advance(self, ids: Int[Tensor, "levels sequences"]) -> tuple[Place, Place]:
-        """Make room for one token more in every sequence; the places of the new tokens and of all keys."""
-        rows = torch.arange(len(self.lengths), device=self.lengths.device)
-        self.ids[:, rows, self.lengths] = ids.to(self.ids.dtype)
-        steps = torch.arange(self._room, device=self.lengths.device)
-        new = Place(ids[..., None], self.lengths[:, None])
-        self.lengths = self.lengths + 1
-        return new, Place(self.ids, steps.expand(self.ids.shape[1:]))
-
-    def attend(
-        self,
-        query: Float[Tensor, "sequences heads head_dim"],
-        key: Float[Tensor, "sequences heads head_dim"],
-        value: Float[Tensor, "sequences heads head_dim"],
-        layer: int,
-        hooks: Hooks,
-        places: tuple[Place, Place],
-        scale: float,
-    ) -> Float[Tensor, "sequences heads head_dim"]:
-        """Mix values for the new tokens, whose keys and values are kept."""
-        new, written = places
-        flat = Place(new.ids[..., 0], new.index[..., 0])
-        query, key = hooks.rotate(query, flat), hooks.rotate(key, flat)
-        rows = torch.arange(len(self.lengths), device=self.lengths.device)
-        self.keys[layer][rows, :, self.lengths - 1] = key
-        self.values[layer][rows, :, self.lengths - 1] = value
-        visible = (written.index < self.lengths[:, None])[:, None, None, :]
-        focus = hooks.focus(flat)
-        if focus is not None:
-            query = query * focus[:, None, None].to(query.dtype)
-        mask: Tensor = visible
-        if hooks.has_bias:
-            mask = masked_bias(hooks, layer, new, written, visible).to(query.dtype)
-        mixed = functional.scaled_dot_product_attention(
-            query[:, :, None], self.keys[layer], self.values[layer], attn_mask=mask, scale=scale
-        )
-        return mixed[:, :, 0]

@@ -40,6 +40,8 @@ class ModelConfig:
     """The norm before the output head; the authors had LayerNorm until November 2024."""
     scale_scores: bool = False
     """Whether attention scores are divided by √head_dim. The paper's are not: its initial queries are smaller."""
+    content_scores: bool = True
+    """Whether scores depend on what tokens are; else on the position encoding alone, without queries and keys."""
     tied_head: bool = True
     """Whether the output head is the embedding, scaled by 1/√width, or a matrix of its own."""
     reserved_tokens: int = 0

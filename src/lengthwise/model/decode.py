@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor
 
-from lengthwise.model.attention import Cache
+from lengthwise.model.cache import Cache
 from lengthwise.model.transformer import Transformer
 
 Rule = Callable[[Any, Tensor], tuple[Any, Tensor]]
@@ -83,7 +83,7 @@ def stream(
     """The tokens of `decode` as they are written, one a sequence and step."""
     longest = max(1, int(limits.max()))
     prompts = int(boundaries.diff().max())
-    cache = Cache(model.config.layers, prompts + longest)
+    cache = Cache(model.config.layers, prompts + longest, model.hooks.reach)
     logits = model(tokens, position_ids, boundaries, wanted=boundaries[1:] - 1, cache=cache)
     alive = limits > 0
     for step in range(1, longest + 1):

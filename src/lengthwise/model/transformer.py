@@ -15,16 +15,18 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lengthwise.model.attention import Cache, Context, Known, Sequences, attend
+from lengthwise.model.attention import Context, Known, Sequences, attend
+from lengthwise.model.cache import Cache
 from lengthwise.model.config import ModelConfig
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 from lengthwise.randomness import generator
+from lengthwise.tables import look_up
 
 Tokens = Float[Tensor, "_ width"]
 Wanted = Int[Tensor, " wanted"] | None
 """Which tokens are worked out to the end; the others serve as keys and values only."""
-Mix = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Attention: queries, keys and values to mixed values."""
+Mix = Callable[[Tensor | None, Tensor | None, Tensor], Tensor]
+"""Attention: queries and keys, where scores depend on them, and values to mixed values, of the wanted tokens."""
 
 
 class RMSNorm(nn.Module):
@@ -47,14 +49,15 @@ class Attention(nn.Module):
         super().__init__()
         inner = config.heads * config.dim_per_head
         self.split = (config.heads, config.dim_per_head)
-        self.query = nn.Linear(config.width, inner, bias=False)
-        self.key = nn.Linear(config.width, inner, bias=False)
+        self.query = nn.Linear(config.width, inner, bias=False) if config.content_scores else None
+        self.key = nn.Linear(config.width, inner, bias=False) if config.content_scores else None
         self.value = nn.Linear(config.width, inner, bias=False)
         self.output = nn.Linear(inner, config.width, bias=False)
 
-    def forward(self, x: Tokens, mix: Mix, wanted: Wanted = None) -> Tokens:
-        query, key, value = (part(x).unflatten(-1, self.split) for part in (self.query, self.key, self.value))
-        out: Tensor = self.output(_only(wanted, mix(query, key, value).flatten(-2)))
+    def forward(self, x: Tokens, mix: Mix) -> Tokens:
+        query, key = (None if part is None else part(x).unflatten(-1, self.split) for part in (self.query, self.key))
+        value = self.value(x).unflatten(-1, self.split)
+        out: Tensor = self.output(mix(query, key, value).flatten(-2))
         return out
 
 
@@ -88,7 +91,7 @@ class Block(nn.Module):
         self.attention_after, self.feedforward_after = (_norm(config, after) for _ in range(2))
 
     def forward(self, x: Tokens, mix: Mix, wanted: Wanted = None) -> Tokens:
-        x = self.attention_after(_only(wanted, x) + self.attention(self.attention_before(x), mix, wanted))
+        x = self.attention_after(_only(wanted, x) + self.attention(self.attention_before(x), mix))
         out: Tensor = self.feedforward_after(x + self.feedforward(self.feedforward_before(x)))
         return out
 
@@ -144,10 +147,10 @@ class Transformer(nn.Module):
             stds = [(block.attention.query, query_std), (block.attention.output, inner**-0.5)]
             stds += [(block.attention.key, config.width**-0.5), (block.attention.value, config.width**-0.5)]
             stds += [(block.feedforward.into, config.width**-0.5), (block.feedforward.out, config.feedforward**-0.5)]
-            if block.feedforward.gate is not None:
-                stds.append((block.feedforward.gate, config.width**-0.5))
+            stds += [(block.feedforward.gate, config.width**-0.5)]
             for linear, std in stds:
-                nn.init.normal_(linear.weight, std=std, generator=source)
+                if linear is not None:
+                    nn.init.normal_(linear.weight, std=std, generator=source)
         if self.head is not None:
             nn.init.normal_(self.head, std=config.width**-0.5, generator=source)
 
@@ -176,9 +179,13 @@ class Transformer(nn.Module):
         """
         sequences = Sequences(boundaries, tokens.shape[0], known.sizes if known else None)
         place = Place(position_ids, sequences.index, known.highest if known else None)
-        context = Context(self.hooks, sequences, place, self.score_scale, captured, cache)
+        context = Context(
+            self.hooks, sequences, place, self.score_scale, captured, wanted=wanted, layers=len(self.blocks)
+        )
+        context.look_around(known.neighbours if known else None)
         if cache is not None:
             cache.begin(context)
+            context.keep = cache.fill
         x = self._embed(tokens, place)
         if states is not None:
             states.append(x)
@@ -194,20 +201,19 @@ class Transformer(nn.Module):
         self, tokens: Integer[Tensor, " sequences"], ids: Int[Tensor, "levels sequences"], cache: Cache
     ) -> Float[Tensor, "sequences vocabulary"]:
         """Logits after one more token in every sequence."""
-        places = cache.advance(ids)
-        new = Place(ids, places[0].index[..., 0])
-        x = self._embed(tokens, new)
+        seen = cache.advance(ids)
+        x = self._embed(tokens, Place(ids, seen.new.index[..., 0]))
         for layer, block in enumerate(self.blocks):
             x = block(
                 x,
                 lambda query, key, value, layer=layer: cache.attend(
-                    query, key, value, layer, self.hooks, places, self.score_scale
+                    query, key, value, layer, self.hooks, seen, self.score_scale
                 ),
             )
         return self._read(x)
 
     def _embed(self, tokens: Integer[Tensor, " tokens"], place: Place) -> Tokens:
-        x = functional.embedding(tokens.long(), self.embedding)
+        x = look_up(tokens.long(), self.embedding)
         vector = self.hooks.embed(place)
         return x if vector is None else x + vector.to(x.dtype)
 

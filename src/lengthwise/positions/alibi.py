@@ -1,4 +1,4 @@
-"""ALiBi: scores fall linearly with the distance, at a fixed slope per head."""
+"""ALiBi: scores fall linearly with the distance, at a fixed slope per head; of several levels, with their sum."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -21,7 +21,6 @@ class Alibi(Encoding):
     """The slope of head h of H is 2^(−steepest · h / H), h from 1."""
 
     def build(self, shape: Shape) -> Hooks:
-        self.require_one_level(shape)
         return LinearPenalty(self, shape)
 
 
@@ -36,5 +35,6 @@ class LinearPenalty(Hooks):
         self.slopes = 2 ** (-settings.steepest * heads / shape.heads)
 
     def bias(self, layer: int, query: Place, key: Place) -> Float[Tensor, "*batch heads queries keys"]:
-        distance = distances(query, key)[0].abs()
-        return -distance[..., None, :, :] * self.slopes.to(distance.device)[:, None, None]
+        distance = distances(query, key).abs().sum(0)
+        self.slopes = self.slopes.to(distance.device)  # kept there: a copy from the host waits for the device
+        return -distance[..., None, :, :] * self.slopes[:, None, None]

@@ -53,6 +53,12 @@ class Hooks(nn.Module):
 
     has_bias: bool = False
     """Whether `bias` gives anything: known beforehand, because attention without it is computed another way."""
+    reach: int | None = None
+    """How far ids of visible keys may differ, where the bias hides all others: attention is then linear in time.
+
+    It must be −∞ for keys further away on a level where query and key both have an id, and for keys with ids of which
+    the query has none on the same level.
+    """
 
     def embed(self, place: Place) -> Float[Tensor, "*shape width"] | None:
         """What is added to the embeddings of tokens."""

@@ -52,8 +52,8 @@ class Rotation(Hooks):
         self.rates = frequencies(dims // shape.levels, settings.base)  # no buffer: stays float32 in half precision
 
     def rotate(self, vectors: Float[Tensor, "*shape heads head_dim"], place: Place) -> Float[Tensor, "..."]:
-        rates = self.rates.to(vectors.device)
-        angles = torch.cat(list(place.ids[..., None] * rates), dim=-1)[..., None, :]  # *shape 1 pairs
+        self.rates = self.rates.to(vectors.device)  # kept there: a copy from the host waits for the device
+        angles = torch.cat(list(place.ids[..., None] * self.rates), dim=-1)[..., None, :]  # *shape 1 pairs
         turned, rest = vectors[..., : self.dims], vectors[..., self.dims :]
         even, odd = turned[..., 0::2].float(), turned[..., 1::2].float()
         cos, sin = angles.cos(), angles.sin()

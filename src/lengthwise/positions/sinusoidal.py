@@ -51,6 +51,7 @@ class Sinusoids(Hooks):
         self.rates = frequencies(shape.width // shape.levels, settings.base)
 
     def embed(self, place: Place) -> Float[Tensor, "*shape width"]:
-        angles = place.ids[..., None] * self.rates.to(place.ids.device)  # levels *shape half
+        self.rates = self.rates.to(place.ids.device)  # kept there: a copy from the host waits for the device
+        angles = place.ids[..., None] * self.rates  # levels *shape half
         waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
         return torch.cat(list(waves), dim=-1)

@@ -7,7 +7,8 @@ On every level, for a query with id p and a key with id q:
          = null          one or both uncoupled                      three learned numbers
 
 summed over levels, with numbers of their own for every layer, level and head. It is relative, so it needs no random
-offset and no maximum id. In the hard form a query sees a bounded set of keys, however long the sequence.
+offset and no maximum id. In the hard form keys that share no level with a query are invisible as well, unless they have
+no id at all: a query sees a bounded set of keys, however long the sequence, and attention takes linear time.
 
 In the soft form the many far keys of a long sequence dilute the softmax; `train_length` sharpens it again beyond the
 longest sequence of training: scores are multiplied by log(tokens so far) / log(train_length), where that is above 1.
@@ -22,12 +23,11 @@ from torch import Tensor, nn
 
 from lengthwise.errors import InputError
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
+from lengthwise.tables import look_up
 
 MAX_WINDOW = 1000
 MAX_RANK = 128
 """Up to how many ids, of all levels together, the bias is computed as an inner product."""
-INVISIBLE = -1e4
-"""A score that leaves no weight: its exponential is zero in any precision."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +73,7 @@ class WindowBias(Hooks):
     def __init__(self, settings: Windowed, shape: Shape) -> None:
         super().__init__()
         self.settings = settings
+        self.reach = settings.window if settings.hard else None
         self.near = 2 * settings.window + 1
         learned = self.near + (0 if settings.hard else 1) + 3
         self.numbers = nn.Parameter(torch.empty(shape.layers, shape.levels, learned, shape.heads))
@@ -82,13 +83,13 @@ class WindowBias(Hooks):
     ) -> tuple[Float[Tensor, "tokens heads rank"], Float[Tensor, "tokens rank"]] | None:
         """A key is the one-hot of its id, a query the row of biases that its id has for every other id."""
         highest = place.highest_ids
-        if sum(highest) + len(highest) > MAX_RANK:
+        if self.settings.hard or sum(highest) + len(highest) > MAX_RANK:
             return None
         of_query, of_key = [], []
         for ids, largest, table in zip(place.ids, highest, self.tables(layer), strict=True):
             every = torch.arange(largest + 1, device=ids.device)[None]
             kinds = self.kinds(Place(every, every[0]), Place(every, every[0]))[0]
-            rows = nn.functional.embedding(kinds, table.clamp(min=INVISIBLE))  # −∞ times 0 would be no number
+            rows = look_up(kinds, table)
             of_query.append(rows.mT.index_select(0, ids))
             of_key.append(nn.functional.one_hot(ids.long(), largest + 1))
         return torch.cat(of_query, dim=2), torch.cat(of_key, dim=1).to(self.numbers.dtype)
@@ -96,9 +97,13 @@ class WindowBias(Hooks):
     def bias(self, layer: int, query: Place, key: Place) -> Float[Tensor, "*batch heads queries keys"]:
         total: Tensor | None = None
         for level, table in zip(self.kinds(query, key), self.tables(layer), strict=True):
-            part = nn.functional.embedding(level, table)
+            part = look_up(level, table)
             total = part if total is None else total + part
         assert total is not None
+        if self.settings.hard:
+            strangers = ~((query.ids != 0)[..., :, None] & (key.ids != 0)[..., None, :]).any(0)
+            strangers = strangers & (key.ids != 0).any(0)[..., None, :]
+            total = total.masked_fill(strangers[..., None], -torch.inf)
         return total.movedim(-1, -3)
 
     def kinds(self, query: Place, key: Place) -> Int[Tensor, "levels *batch queries keys"]:
