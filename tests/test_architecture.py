@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "lengthwise"
 
-GROUND = {"errors", "randomness", "discovery", "files", "settings", "version", "device"}
+GROUND = {"errors", "randomness", "discovery", "files", "settings", "version", "device", "tables"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "randomness": set(),
@@ -16,11 +16,14 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"errors"},
     "version": set(),
     "device": {"errors", "version"},
+    "integers": set(),
+    "tables": set(),
     "positions": GROUND,
     "tasks": GROUND | {"positions"},
     "model": GROUND | {"positions"},
     "checkpoint": GROUND | {"positions", "tasks", "model"},
-    "solver": GROUND | {"positions", "tasks", "model", "checkpoint"},
+    "models": GROUND | {"checkpoint"},
+    "solver": GROUND | {"positions", "tasks", "model", "checkpoint", "models"},
     "interop": GROUND | {"positions", "tasks", "model", "checkpoint", "solver"},
     "construction": GROUND | {"positions", "tasks", "model", "solver"},
     "recipe": GROUND | {"positions", "tasks", "model"},
@@ -29,6 +32,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": GROUND | {"tasks", "model", "solver", "recipe"},
     "evaluate": GROUND | {"tasks", "model", "checkpoint", "solver", "recipe", "results"},
     "runs": GROUND | {"checkpoint", "solver", "recipe"},
+    "boxing": GROUND
+    | {"positions", "tasks", "checkpoint", "models", "solver", "recipe", "presets", "results", "runs", "evaluate"},
     "mistakes": GROUND | {"tasks", "solver", "evaluate", "results"},
     "looking": GROUND | {"solver", "evaluate", "results"},
     "progress": {"solver", "recipe", "results", "evaluate", "runs"},

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 import lengthwise as lw
-from lengthwise.progress import TrainingProgress, grid_progress, in_words
+from lengthwise.progress import TrainingProgress, grid_progress, in_words, problem_progress
 from lengthwise.results import Grid
 from lengthwise.runs import Record, Run
 from lengthwise.train import Observer
@@ -90,3 +90,13 @@ def test_a_grid_is_quiet_elsewhere() -> None:
     with grid_progress(shown, 4) as done:
         done(filled({"length": [5]}), 0, 0)
     assert written.getvalue() == ""
+
+
+@pytest.mark.parametrize(("terminal", "problems"), [(True, 20), (True, 0), (False, 20)])
+def test_problems_being_solved(terminal: bool, problems: int) -> None:
+    shown, written = console(terminal=terminal)
+    with problem_progress(shown, problems) as progress:
+        progress(5)
+        progress(2)
+    assert (" 7/20" in written.getvalue()) == (terminal and problems > 0)
+    assert terminal or written.getvalue() == ""

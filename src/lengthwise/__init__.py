@@ -1,6 +1,6 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
-from lengthwise import interop, positions, presets, results, tasks
+from lengthwise import interop, models, positions, presets, results, tasks
 from lengthwise.construction import construct
 from lengthwise.errors import InputError
 from lengthwise.evaluate import evaluate
@@ -42,6 +42,7 @@ __all__ = [
     "find_mistakes",
     "interop",
     "load",
+    "models",
     "positions",
     "presets",
     "results",

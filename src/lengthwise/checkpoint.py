@@ -1,12 +1,13 @@
 """A model as a folder: `config.json`, complete and read strictly, and `model.safetensors`. Nothing is unpickled."""
 
 import json
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from huggingface_hub import snapshot_download
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
@@ -36,6 +37,12 @@ class Description:
     vocabulary: tuple[str, ...]
     run: dict[str, Any] | None = None
     """How it was trained, if it lies in a run folder."""
+
+    @property
+    def trained_on(self) -> dict[str, int] | None:
+        """The largest sizes of its training, by axis, where that is known."""
+        data = (self.run or {}).get("data")
+        return {axis: data[axis] for axis in ("length", "count") if data.get(axis)} if isinstance(data, dict) else None
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the file."""
@@ -178,6 +185,15 @@ def _load_weights(model: Transformer, folder: Path) -> None:
     except (SafetensorError, OSError, KeyError) as error:
         raise InputError(f"{WEIGHTS} of {str(folder)!r} is cut short or not a safetensors file.") from error
     fit(model, weights, f"{WEIGHTS} of {str(folder)!r}")
+
+
+def count_parameters(folder: Path) -> int:
+    """How many numbers a model's weights are, told from the head of its file."""
+    try:
+        with safe_open(folder / WEIGHTS, framework="numpy") as stored:
+            return sum(math.prod(stored.get_slice(name).get_shape()) for name in stored.keys())  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{WEIGHTS} of {str(folder)!r} is missing or not a safetensors file.") from error
 
 
 def fit(model: Transformer, weights: dict[str, Tensor], where: str) -> None:

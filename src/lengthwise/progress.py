@@ -1,7 +1,7 @@
 """How work in progress is shown: bars that move on a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -114,3 +114,14 @@ def grid_progress(console: Console, cells: int, description: str = "cells") -> I
             bar.update(task, advance=1, status=f"{size}: {right} of {total}")
 
         yield done
+
+
+@contextmanager
+def problem_progress(console: Console, problems: int) -> Iterator[Callable[[int], None]]:
+    """Shows problems being solved; quiet where there is no terminal, or nothing to wait for."""
+    if not console.is_terminal or not problems:
+        yield lambda solved: None
+        return
+    with _bar(console) as bar:
+        task = bar.add_task("problems", total=problems)
+        yield lambda solved: bar.advance(task, solved)

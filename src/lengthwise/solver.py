@@ -14,14 +14,14 @@ from huggingface_hub import PyTorchModelHubMixin
 from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor, nn
 
-from lengthwise import checkpoint
+from lengthwise import checkpoint, models
 from lengthwise.errors import InputError
 from lengthwise.model.attention import Known
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.decode import Decoded, decode, stream
 from lengthwise.model.transformer import Transformer
 from lengthwise.positions.base import Encoding
-from lengthwise.tasks import Batch, Page, Reading, Task
+from lengthwise.tasks import Batch, Page, Problems, Reading, Task
 from lengthwise.tasks.format import MAX_ID
 from lengthwise.tasks.operands import is_whole
 from lengthwise.tasks.page import EDGE
@@ -179,11 +179,21 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     def solve(self, problem: str | Sequence[int | str]) -> Solution:
         """Write a problem out, token by token: `solve("57+48+96")` or `solve([57, 48, 96])`."""
-        operands = recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
-        page = self.task.write(operands)
-        batch = self.task.write_all(self.task.parse(operands).to(self.device))
-        (response,) = self.responses(batch)
-        reading = self.task.read(operands, response)
+        return self.solve_all([problem])[0]
+
+    def solve_all(self, problems: Sequence[str | Sequence[int | str]]) -> list[Solution]:
+        """Write several problems out side by side; best those of similar size, as many as fit the memory."""
+        if not problems:
+            return []
+        asked = [self._operands(problem) for problem in problems]
+        pages = [self.task.write(operands) for operands in asked]
+        together = Problems.of([self.task.parse(operands).operands(0) for operands in asked])
+        written = self.responses(self.task.write_all(together.to(self.device)))
+        return [self._solution(page, response) for page, response in zip(pages, written, strict=True)]
+
+    def _solution(self, page: Page, response: list[str]) -> Solution:
+        right = response == page.response
+        reading = Reading(answer=page.answer, mistake=None) if right else self.task.read(page.operands, response)
         return Solution(
             page=page,
             response=response,
@@ -193,9 +203,12 @@ class Solver(nn.Module, PyTorchModelHubMixin):
             ids="given" if self.task.ids_given else "rule",
         )
 
+    def _operands(self, problem: str | Sequence[int | str]) -> Sequence[int | str]:
+        return recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
+
     def stream(self, problem: str | Sequence[int | str]) -> Iterator[str]:
         """The tokens of `solve` as they are written."""
-        operands = recognise(problem, self.task.name)[1] if isinstance(problem, str) else problem
+        operands = self._operands(problem)
         batch = self.task.write_all(self.task.parse(operands).to(self.device))
         for step in stream(self.transformer, **self._to_decode(batch)):
             yield self._names[int(step.tokens[0])]
@@ -332,16 +345,13 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         """A solver from a folder, or from a repository of the hub: `options` are those of `snapshot_download`."""
         folder = checkpoint.find(pretrained_model_name_or_path, **options)
         solver = cls(*checkpoint.read(folder)).eval()
-        run = checkpoint.describe(folder).run
-        data = (run or {}).get("data")
-        if isinstance(data, dict):
-            solver.trained_on = {axis: data[axis] for axis in ("length", "count") if data.get(axis)}
+        solver.trained_on = checkpoint.describe(folder).trained_on
         return solver
 
 
 def load(name: str | Path) -> Solver:
-    """The model in a folder, ready to solve."""
-    folder = Path(name)
-    if not folder.is_dir():
-        raise InputError(f"There is no model folder {str(name)!r}: give a folder that a model was saved to.")
-    return Solver.from_pretrained(folder)
+    """A model, ready to solve: from a folder that it was saved or trained into, or by its name from the box.
+
+    A model folder that is there wins over a model in the box of the same name; nothing is ever downloaded.
+    """
+    return Solver.from_pretrained(models.find(name))

@@ -16,7 +16,7 @@ def test_it_builds_says_how_large_it_is_and_solves(capsys: pytest.CaptureFixture
     assert "dimension 29" in out
     assert "the theorem's formula gives the dimension 27: 2·⌈log₂ 4⌉ + 2·⌈log₂ 4⌉ + 19" in out
     assert "> 102" in out
-    assert "answer 201 by the construction: right, every token" in out
+    assert "answer 201, written by the construction: right (57+48+96 = 201 by Python's integers), every token" in out
 
 
 def test_without_a_problem_it_says_how_sure_it_is(capsys: pytest.CaptureFixture[str]) -> None:

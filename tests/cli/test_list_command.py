@@ -18,6 +18,10 @@ def test_everything_is_listed(capsys: pytest.CaptureFixture[str], monkeypatch: p
         assert f" {word} " in out
     for summary in lw.presets.names().values():
         assert summary in out
+    for about in map(lw.models.describe, lw.models.names()):
+        row = next(line for line in out.splitlines() if f" {about.parameters:,} " in line and f" {about.name} " in line)
+        assert f" {about.task} " in row
+        assert f"up to {' × '.join(map(str, about.trained_on.values()))} " in row
 
 
 def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +34,8 @@ def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["encodings"]) == set(lw.positions.encodings())
     assert found["presets"] == lw.presets.names()
     assert found["suites"] == dict(SUITES)
+    assert set(found["models"]) == set(lw.models.names())
+    assert found["models"]["adder-tiny"]["trained_on"] == {"length": 10, "count": 10}
 
 
 def test_help_and_bad_input(capsys: pytest.CaptureFixture[str]) -> None:

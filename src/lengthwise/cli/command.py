@@ -15,14 +15,14 @@ from lengthwise.version import __version__
 COMMANDS = {
     "demo": "the main job in small: train a model, watch it solve, measure it, draw its heatmap",
     "show": "write a problem as the model sees it, with its position ids in colour",
-    "solve": "a model writes its scratchpad and the answer, token by token",
+    "solve": "a model writes its scratchpad and the answer, token by token; Python's integers check it",
     "train": "train a model by a preset, with progress and exact resume",
     "evaluate": "measure a model on a grid of sizes, and draw the heatmap; resumes cell by cell",
     "mistakes": "where a model goes wrong first, and what that foretells of longer problems",
     "attention": "where the heads of a model look, averaged over many problems",
     "construct": "the theorem's model, built and at work",
     "figure": "draw saved results: heatmaps, curves, attention maps, training",
-    "list": "what there is: tasks, position encodings, presets, stress suites",
+    "list": "what there is: tasks, models in the box, position encodings, presets, stress suites",
 }
 """Each is the function `run` of the module of that name."""
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from tyro.conf import Positional, arg
 
 from lengthwise.cli.parsing import Flag, console_for_people, parse
-from lengthwise.cli.solve import watch
+from lengthwise.cli.watching import watch
 from lengthwise.construction import Plan, construct
 from lengthwise.construction.build import Precision
 from lengthwise.construction.limits import describe, worst_margin

@@ -11,7 +11,7 @@ from tyro.conf import arg
 import lengthwise as lw
 from lengthwise.cli.evaluate import draw, print_grid
 from lengthwise.cli.parsing import console_for_people, numbers, parse
-from lengthwise.cli.solve import watch
+from lengthwise.cli.watching import watch
 from lengthwise.device import pick_device
 from lengthwise.errors import InputError
 from lengthwise.evaluate import check_request

@@ -1,7 +1,7 @@
 """lengthwise list: what there is."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from rich.table import Column, Table
 
@@ -22,6 +22,7 @@ def run(arguments: list[str]) -> None:
     encodings = {name: kind.summary for name, kind in lw.positions.encodings().items()}
     tasks = {name: kind() for name, kind in lw.tasks.kinds().items()}
     presets = lw.presets.names()
+    boxed = [lw.models.describe(name) for name in lw.models.names()]
     if options.json:
         described = {
             name: {
@@ -32,12 +33,19 @@ def run(arguments: list[str]) -> None:
             }
             for name, task in tasks.items()
         }
-        print(json.dumps({"tasks": described, "encodings": encodings, "presets": presets, "suites": dict(SUITES)}))
+        there_is = {"tasks": described, "encodings": encodings, "presets": presets, "suites": dict(SUITES)}
+        print(json.dumps({**there_is, "models": {model.name: asdict(model) for model in boxed}}))
         return
     console = console_for_people()
     table = Table("task", "what it is", "example", "coordinates", title="Tasks", title_justify="left")
     for name, task in tasks.items():
         table.add_row(name, task.summary, task.written_example, ", ".join(task.coordinates))
+    console.print(table)
+    columns = (Column("model", no_wrap=True), "task", "positions", Column("parameters", justify="right"), "trained on")
+    table = Table(*columns, title="Models in the box, for lengthwise solve and lw.load", title_justify="left")
+    for model in boxed:
+        sizes = "up to " + " × ".join(map(str, model.trained_on.values()))
+        table.add_row(model.name, model.task, model.encoding, f"{model.parameters:,}", sizes)
     console.print(table)
     for title, column, rows in (
         ("Position encodings", "encoding", encodings),
