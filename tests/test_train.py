@@ -246,7 +246,7 @@ def quick_parity() -> Recipe:
         recipe,
         model=replace(recipe.model, heads=2, width=32, feedforward=32),
         data=replace(recipe.data, length=6),
-        training=replace(recipe.training, steps=100, batch_size=32, learning_rate=0.01),
+        training=replace(recipe.training, steps=100, batch_size=32, learning_rate=0.005),
         watch=Watch(log_every=20, validate_every=20, validation_samples=50, cells=("8", "12"), cell_samples=20),
     )
 

@@ -32,7 +32,7 @@ def test_a_preset_becomes_a_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert (trained.finished, trained.step) == (True, 3)
     assert trained.recipe.name == "adder-tiny"
     assert trained.recipe.model == lw.ModelConfig(
-        layers=1, heads=2, width=16, feedforward=16, scale_scores=True, tied_head=False
+        layers=1, heads=2, width=16, feedforward=16, content_scores=False, tied_head=False
     )
     assert [record["step"] for record in trained.metrics] == [3, 3]
     assert trained.model.trained_on == {"length": 10, "count": 10}
