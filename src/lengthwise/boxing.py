@@ -35,13 +35,17 @@ def box(
     *,
     grid: str | Path | None = None,
     hardware: str | None = None,
+    unfinished: bool = False,
     into: Path = models.FOLDER,
 ) -> Path:
-    """Put the model of a finished run into the box; `grid` is a file measured of exactly these weights."""
+    """Put the model of a run into the box; `grid` is a file measured of exactly these weights.
+
+    The run must be finished, unless `unfinished` takes it as it stands; the card says how far it came.
+    """
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise InputError(f"{name!r} is no name for a model: write it in small letters and hyphens, such as adder-tiny.")
     run = Run.at(folder)
-    if not run.finished:
+    if not run.finished and not unfinished:
         raise InputError(f"{str(folder)!r} is not finished: lengthwise train … --resume goes on with it.")
     model = run.model
     solution = model.solve(model.task.example)
@@ -72,7 +76,8 @@ def write_card(run: Run, model: Solver, name: str, *, grid: Grid | None, hardwar
         "levels of ids": ", ".join(recipe.task.levels),
         "position encoding": f"`{recipe.encoding.name}`",
         "trained on": f"sizes up to {_size(recipe.data.size)}, {problems}",
-        "steps": f"{recipe.training.steps:,} of {recipe.training.batch_size:,} problems",
+        "steps": f"{recipe.training.steps:,} of {recipe.training.batch_size:,} problems"
+        + ("" if run.finished else f"; stopped after {run.step:,}"),
         "seed": str(recipe.seed),
         "command": f"`{train_command(recipe) or 'none: config.json has the whole recipe'}`",
         "time": f"{sum(record.get('seconds', 0) for record in run.timing):,.0f} s, validation included",
@@ -199,9 +204,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("name", help="what the model is to be called")
     parser.add_argument("--grid", metavar="FILE", help="a grid measured of exactly these weights")
     parser.add_argument("--hardware", metavar="TEXT", help="what it was trained on, for the card")
+    parser.add_argument("--unfinished", action="store_true", help="take a run that was stopped; the card says when")
     options = parser.parse_args(arguments)
     try:
-        print(box(options.run, options.name, grid=options.grid, hardware=options.hardware))
+        asked = {"grid": options.grid, "hardware": options.hardware, "unfinished": options.unfinished}
+        print(box(options.run, options.name, **asked))
     except InputError as error:
         print(f"scripts/box: {error}", file=sys.stderr)
         sys.exit(2)
