@@ -32,8 +32,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "data": GROUND | {"tasks", "model", "solver", "recipe"},
     "evaluate": GROUND | {"tasks", "model", "checkpoint", "solver", "recipe", "results"},
     "runs": GROUND | {"checkpoint", "solver", "recipe"},
-    "boxing": GROUND
-    | {"positions", "tasks", "checkpoint", "models", "solver", "recipe", "presets", "results", "runs", "evaluate"},
+    "boxing": GROUND | {"tasks", "checkpoint", "models", "solver", "recipe", "presets", "results", "runs", "evaluate"},
     "mistakes": GROUND | {"tasks", "solver", "evaluate", "results"},
     "looking": GROUND | {"solver", "evaluate", "results"},
     "progress": {"solver", "recipe", "results", "evaluate", "runs"},

@@ -69,8 +69,9 @@ def test_the_card_says_what_the_files_say(trained: Path, tmp_path: Path) -> None
     assert "not been measured" in (folder / "README.md").read_text(encoding="utf-8")
 
 
-def adder(**changes: Any) -> Recipe:
-    return replace(lw.presets.get("adder-tiny"), **changes)
+def adder(with_encoding: str | None = None, **changes: Any) -> Recipe:
+    recipe = lw.presets.get("adder-tiny")
+    return replace(lw.presets.with_encoding(recipe, with_encoding) if with_encoding else recipe, **changes)
 
 
 @pytest.mark.parametrize(
@@ -88,11 +89,11 @@ def adder(**changes: Any) -> Recipe:
             "lengthwise train adder-tiny --task.no-zero-padding --data.random-offsets",
         ),
         (
-            adder(encoding=lw.encoding("rotary"), task=lw.task("addition", coupling=("column", "row"))),
+            adder("rotary", task=lw.task("addition", coupling=("column", "row"))),
             "lengthwise train adder-tiny --encoding rotary --task.coupling column row",
         ),
         (
-            adder(encoding=lw.encoding("learned", sizes=(40, 50))),
+            adder("learned", encoding=lw.encoding("learned", sizes=(40, 50))),
             "lengthwise train adder-tiny --encoding learned --encoding.sizes 40 50",
         ),
         (adder(name="of my own"), None),

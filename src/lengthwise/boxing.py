@@ -10,12 +10,12 @@ import argparse
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from lengthwise import checkpoint, models, positions, presets
+from lengthwise import checkpoint, models, presets
 from lengthwise.errors import InputError
 from lengthwise.evaluate import about
 from lengthwise.files import write_whole
@@ -116,8 +116,7 @@ def train_command(recipe: Recipe) -> str | None:
     words = ["lengthwise train", recipe.name]
     if base.encoding.name != recipe.encoding.name:
         words.append(f"--encoding {recipe.encoding.name}")
-        sizes = {"sizes": tuple(base.task.paper_max_ids.values())} if recipe.encoding.name == "learned" else {}
-        base = replace(base, encoding=positions.encoding(recipe.encoding.name, **sizes))
+        base = presets.with_encoding(base, recipe.encoding.name)
     words += [f"--seed {recipe.seed}"] * (recipe.seed != base.seed)
     return " ".join([*words, *_otherwise(base, recipe)])
 

@@ -40,7 +40,7 @@ Outcome = TypeVar("Outcome")
 TOKENS_AT_ONCE = {"cpu": 2**14, "cuda": 2**18}
 """How many tokens go through a model at a time."""
 DECODED_AT_ONCE = {"cpu": 2**20, "cuda": 2**24}
-"""How many tokens' keys and values are kept at a time, when decoding: every step costs about the same for few and many."""
+"""How many tokens' keys and values are kept at a time, when decoding: a step costs about the same for few and many."""
 PAIRS_AT_ONCE = {"cpu": 2**23, "cuda": 2**27}
 """How many pairs of tokens, where an encoding works out a number for each of them."""
 

@@ -37,6 +37,13 @@ def get(name: str) -> Recipe:
     return replace(PRESETS[name].make(), name=name)
 
 
+def with_encoding(recipe: Recipe, name: str) -> Recipe:
+    """A recipe with another position encoding; scores then depend on content, too, as most encodings need."""
+    sizes = {"sizes": tuple(recipe.task.paper_max_ids.values())} if name == "learned" else {}
+    model = replace(recipe.model, content_scores=True)
+    return replace(recipe, encoding=positions.encoding(name, **sizes), model=model)
+
+
 def names() -> dict[str, str]:
     """All presets, with a line on each."""
     return {name: preset.summary for name, preset in PRESETS.items()}
@@ -132,9 +139,7 @@ def adder_tiny() -> Recipe:
         encoding=WINDOW,
         model=TINY_MODEL,
         data=TINY_DATA,
-        training=Training(
-            steps=1000, batch_size=64, learning_rate=6e-3, warm_up=0.02, floor=0.01, precision="float32"
-        ),
+        training=Training(steps=1000, batch_size=64, learning_rate=6e-3, warm_up=0.02, floor=0.01, precision="float32"),
         watch=Watch(
             log_every=20, validate_every=200, validation_samples=200, cells=("20x20", "30x30"), cell_samples=10
         ),

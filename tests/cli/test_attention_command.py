@@ -7,6 +7,7 @@ import pytest
 from asking import check_help, contents, full_disk, refused, run, train_tiny
 
 import lengthwise as lw
+from lengthwise import models
 from lengthwise.cli.attention import _Attention
 from lengthwise.looking import average_attention
 from lengthwise.results import AttentionMap
@@ -41,6 +42,17 @@ def test_where_files_go_can_be_said(capsys: pytest.CaptureFixture[str], tmp_path
     train_tiny(tmp_path / "bits", "parity-tiny")
     run(capsys, "attention", "bits", "--samples", 2)
     assert AttentionMap.load("bits/grids/attention-11-n2.safetensors").about["length"] == 11
+
+
+def test_a_model_in_the_box_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(models.FOLDER)
+    out, err = run(capsys, "attention", "adder-tiny", "--size", "2x2", "--samples", 2)
+    file = Path("runs/box/adder-tiny/grids/attention-2x2-n2.safetensors")
+    picture = Path("runs/box/adder-tiny/figures/attention-2x2-n2.png")
+    assert (out, err) == (f"map: {file}\npicture: {picture}\n", "")
+    assert AttentionMap.load(file).about["model"]["name"] == "adder-tiny"
+    assert picture.is_file()
+    assert contents(models.FOLDER) == before
 
 
 def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:

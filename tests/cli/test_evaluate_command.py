@@ -11,6 +11,7 @@ from asking import check_help, contents, full_disk, refused, run, train_tiny
 
 import lengthwise as lw
 from calculator import Slip, at, calculator
+from lengthwise import models
 from lengthwise.cli.evaluate import _Evaluate
 from lengthwise.results import Grid, wilson
 
@@ -71,6 +72,29 @@ def test_a_grid_lands_in_the_run_folder_with_its_picture(capsys: pytest.CaptureF
     assert grid.model["trained_on"] == {"length": 10, "count": 10}
     assert "2 cells of 2 problems (random, teacher-forced)" in " ".join(out.split())
     assert grid == lw.evaluate(adder, lengths=[1, 2], counts=[2], samples=2, out=file)
+
+
+def test_a_model_in_the_box_stays_as_it_is(capsys: pytest.CaptureFixture[str], adder: Path, tmp_path: Path) -> None:
+    _copy(adder, tmp_path / "runs" / "adder-tiny")  # where training by the preset of that name goes
+    mine, boxed = contents(tmp_path / "runs" / "adder-tiny"), contents(models.FOLDER)
+    grids = Path("runs/box/adder-tiny/grids")
+    for given in ("adder-tiny", models.FOLDER / "adder-tiny"):
+        out, _ = run(capsys, "evaluate", given, *SMALL)
+        picture = "runs/box/adder-tiny/figures/random-1-2x2-n2.png"
+        assert out.splitlines()[-2:] == [f"grid: {grids / 'random-1-2x2-n2.json'}", f"picture: {picture}"]
+        assert Path(picture).read_bytes()[:4] == PNG
+    assert Grid.load(grids / "random-1-2x2-n2.json").model["name"] == "adder-tiny"
+    out, _ = run(capsys, "evaluate", "adder-tiny", *SMALL, "--stress")
+    assert f"grids: {grids}" in out
+    assert contents(models.FOLDER) == boxed
+    assert contents(tmp_path / "runs" / "adder-tiny") == mine
+
+
+def test_a_folder_wins_over_a_model_in_the_box(capsys: pytest.CaptureFixture[str], adder: Path, tmp_path: Path) -> None:
+    _copy(adder, tmp_path / "adder-tiny")
+    out, _ = run(capsys, "evaluate", "adder-tiny", *SMALL)
+    assert "grid: adder-tiny/grids/random-1-2x2-n2.json" in out
+    assert not Path("runs").exists()
 
 
 def test_json_is_one_object_and_nothing_else(capsys: pytest.CaptureFixture[str], adder: Path) -> None:

@@ -9,6 +9,7 @@ from asking import check_help, contents, full_disk, refused, run, train_tiny
 
 import lengthwise as lw
 from calculator import Slip, at, calculator, no_slip
+from lengthwise import models
 from lengthwise.cli.mistakes import _Mistakes
 from lengthwise.results import wilson
 
@@ -31,6 +32,7 @@ def calculating(monkeypatch: pytest.MonkeyPatch) -> Callable[[Slip], Path]:
 
     def stand_in(slip: Slip) -> Path:
         monkeypatch.setattr(lw, "load", lambda name: calculator(slip))
+        Path("calculator").mkdir()
         return Path("calculator")
 
     return stand_in
@@ -88,6 +90,16 @@ def test_a_trained_model_and_another_task(capsys: pytest.CaptureFixture[str], tm
     train_tiny(tmp_path / "bits", "parity-tiny")
     out, _ = run(capsys, "mistakes", "bits", "--samples", 3)
     assert "of 3 problems of 40 have a mistake" in out
+
+
+def test_a_model_in_the_box_stays_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    before = contents(models.FOLDER)
+    out, _ = run(capsys, "mistakes", "parity-tiny", "--size", "5", "--samples", 3)
+    file = Path("runs/box/parity-tiny/grids/mistakes-random-5-n3.json")
+    assert out.splitlines()[-1] == f"report: {file}"
+    assert json.loads(file.read_text())["model"]["name"] == "parity-tiny"
+    assert contents(models.FOLDER) == before
+    assert "no model of that name in the box: did you mean 'parity-tiny'?" in refused(capsys, "mistakes", "parity-tny")
 
 
 def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:

@@ -63,6 +63,50 @@ def test_every_query_sees_itself_and_empty_slots_are_its_own() -> None:
     assert all(key == query for query, row in enumerate(found.key.tolist()) for key in row[len(sets(found)[query]) :])
 
 
+@pytest.mark.parametrize(
+    ("name", "options", "count", "most"),
+    [("addition", {}, 1, 15), ("multiplication", {"staircase": True}, 1, 19), ("parity", {}, None, 6)],
+)
+def test_no_query_sees_more_keys_on_longer_pages(
+    name: str, options: dict[str, Any], count: int | None, most: int
+) -> None:
+    for size in (10, 20, 40):
+        batch = lw.task(name, **options).sample(2, length=size, count=count and size, seed=0, fixed=True)
+        found = find(batch.position_ids, torch.arange(2).repeat_interleave(batch.boundaries.diff()), 1)
+        assert found is not None
+        assert found.real.sum(1).amax() == most
+
+
+def test_sequences_with_the_same_ids_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = lw.task("addition").sample(20, length=4, count=3, seed=0, fixed=True)
+    row = torch.arange(20).repeat_interleave(batch.boundaries.diff())
+    wanted = batch.targets.nonzero()[:, 0] - 1
+    searched: list[int] = []
+    search = Index.search
+
+    def count(self: Index, ids: torch.Tensor, *rest: Any) -> Neighbours:
+        searched.append(ids.shape[1])
+        return search(self, ids, *rest)
+
+    monkeypatch.setattr(Index, "search", count)
+    for queries in (None, wanted):
+        together = sets(find(batch.position_ids, row, 1, queries))
+        monkeypatch.setattr(neighbours.Alike, "of", lambda *rest: None)
+        apart = sets(find(batch.position_ids, row, 1, queries))
+        monkeypatch.undo()
+        monkeypatch.setattr(Index, "search", count)
+        assert together == apart
+    assert searched[0] * 5 < searched[1]
+    assert searched[2] * 5 < searched[3]
+
+
+def test_sequences_that_differ_in_one_id_are_not_taken_for_alike() -> None:
+    ids, row = torch.tensor([[0, 1, 2, 3] * 8]), torch.arange(8).repeat_interleave(4)
+    ids[0, 14] = 9
+    assert sets(find(ids, row, 1))[14] == {12, 14}
+    assert sets(find(ids, row, 1))[18] == {16, 17, 18}
+
+
 def test_ids_beyond_what_an_integer_numbers() -> None:
     huge = torch.tensor([[1, 2**30], [2**30, 1], [5, 2**30]])
     assert Index.of(huge, torch.tensor([0, 0]), 1) is None

@@ -1,6 +1,8 @@
 """The Transformer: its size, its initial weights, and that tokens see only what they may."""
 
 import dataclasses
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from torch import Tensor
 
 import lengthwise as lw
 from lengthwise.model.attention import Context, Sequences, attend
+from lengthwise.positions.alibi import Alibi
 from lengthwise.positions.base import Place
 from lengthwise.positions.learned import Learned
 from lengthwise.positions.none import NoPositions
@@ -250,8 +253,7 @@ def test_every_setting_is_in_the_list() -> None:
 def test_every_setting_does_something(setting: str) -> None:
     changed = {**BASE, setting: CHANGES[setting]}
     models = [
-        lw.Transformer(lw.ModelConfig(**config), NoPositions(), vocabulary_size=14, levels=1)
-        for config in (BASE, changed)
+        lw.Transformer(lw.ModelConfig(**config), Alibi(), vocabulary_size=14, levels=1) for config in (BASE, changed)
     ]
     tokens, ids, boundaries = torch.arange(10), torch.arange(10)[None], torch.tensor([0, 10])
     shapes = [{name: weight.shape for name, weight in model.state_dict().items()} for model in models]
@@ -321,3 +323,26 @@ def test_the_whole_model_can_be_compiled(case: str) -> None:
     compiled = torch.compile(model.transformer, backend="aot_eager", dynamic=True)
     logits = compiled(model.numbers(batch.tokens), batch.position_ids, batch.boundaries)
     assert torch.allclose(logits, expected, atol=1e-5)
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("case", ["learned", "fire"])
+def test_a_compiled_model_takes_batches_of_any_lengths_without_being_compiled_anew(case: str) -> None:
+    from torch._dynamo.testing import CompileCounter
+
+    model, compiled, graphs = solver(case), solver(case), CompileCounter()
+    compiled.transformer.compile(backend=graphs, dynamic=True)
+    counted = []
+    for seed, length in enumerate((2, 5, 3, 4)):
+        batch = model.task.sample(4 + seed, length=length, count=2 + seed, seed=seed)
+        assert torch.allclose(compiled(batch), model(batch), atol=1e-5)
+        counted.append(graphs.frame_count)
+    assert counted == [counted[0]] * 4
+    assert counted[0] > 0
+
+
+def test_nothing_loads_the_compiler_before_a_model_is_compiled() -> None:
+    """It takes a second, which every command would take longer to start."""
+    code = "import sys, lengthwise as lw; lw.load('adder-tiny').solve('57+48'); print('torch._dynamo' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"

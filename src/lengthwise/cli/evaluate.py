@@ -11,6 +11,7 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 import lengthwise as lw
+from lengthwise.cli.folders import find_model
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
 from lengthwise.cli.pictures import require_picture, save_picture
 from lengthwise.device import Precision, pick_device
@@ -31,7 +32,7 @@ DEFAULT = ("5:30:5", "5:30:5")
 
 @dataclass(frozen=True)
 class _Evaluate:
-    model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder")]
+    model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder, or a model in the box")]
     lengths: Annotated[
         str | None, arg(help="operand lengths: 1:30, 2,3,10 or 5:30:5, which is the default; parity 10:100:10")
     ] = None
@@ -50,8 +51,16 @@ class _Evaluate:
     ] = "teacher-forced"
     precision: Annotated[Precision, arg(help="auto is bfloat16 on CUDA and float32 elsewhere")] = "auto"
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
-    out: Annotated[Path | None, arg(metavar="FILE", help="the grid's file (MODEL/grids/…); done cells are kept")] = None
-    save: Annotated[Path | None, arg(metavar="FILE", help="the picture (MODEL/figures/…): .png, .svg or .pdf")] = None
+    out: Annotated[
+        Path | None,
+        arg(
+            metavar="FILE",
+            help="the grid's file (MODEL/grids/…, for a model in the box runs/box/MODEL/grids/…); done cells are kept",
+        ),
+    ] = None
+    save: Annotated[
+        Path | None, arg(metavar="FILE", help="the picture (figures/… beside grids): .png, .svg or .pdf")
+    ] = None
     json: Annotated[Flag, arg(help="print the grid as JSON")] = False
 
 
@@ -59,8 +68,8 @@ def run(arguments: list[str]) -> None:
     """Measure, save, draw, print."""
     options = parse(_Evaluate, "evaluate", arguments)
     require_picture(options.save)
-    folder = Path(options.model)
-    model = lw.load(folder).to(pick_device(options.device))
+    source, folder = find_model(options.model)
+    model = lw.load(source).to(pick_device(options.device))
     lengths, counts = DEFAULTS.get(model.task.name, DEFAULT)
     lengths = lengths if options.lengths is None else options.lengths
     counts = counts if options.counts is None else options.counts

@@ -9,6 +9,7 @@ from rich.table import Table
 from tyro.conf import Positional, arg
 
 import lengthwise as lw
+from lengthwise.cli.folders import find_model
 from lengthwise.cli.parsing import Flag, console_for_people, parse
 from lengthwise.device import pick_device
 from lengthwise.mistakes import Tally, find_mistakes
@@ -20,22 +21,28 @@ MOST = 12
 
 @dataclass(frozen=True)
 class _Mistakes:
-    model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder")]
+    model: Annotated[Positional[str], arg(metavar="MODEL", help="a run folder or model folder, or a model in the box")]
     size: Annotated[str | None, arg(help="of the problems: length x count (20x20), or for parity a length (40)")] = None
     predict: Annotated[tuple[str, ...], arg(help="sizes to predict the accuracy of")] = ()
     samples: Annotated[int, arg(help="how many problems")] = 1000
     seed: Annotated[int, arg(help="of the problems")] = 0
     problems: Annotated[str, arg(help="random, or a stress suite: see lengthwise list")] = "random"
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
-    out: Annotated[Path | None, arg(metavar="FILE", help="where the report goes as JSON (MODEL/grids/…)")] = None
+    out: Annotated[
+        Path | None,
+        arg(
+            metavar="FILE",
+            help="where the report goes as JSON (MODEL/grids/…, for a model in the box runs/box/MODEL/grids/…)",
+        ),
+    ] = None
     json: Annotated[Flag, arg(help="print the report as JSON")] = False
 
 
 def run(arguments: list[str]) -> None:
     """Count first mistakes, save and print them."""
     options = parse(_Mistakes, "mistakes", arguments)
-    folder = Path(options.model)
-    model = lw.load(folder).to(pick_device(options.device))
+    source, folder = find_model(options.model)
+    model = lw.load(source).to(pick_device(options.device))
     size = options.size or ("40" if model.task.name == "parity" else "20x20")
     length, count = parse_cell(size)
     predicted = {size: parse_cell(size) for size in options.predict}

@@ -94,8 +94,7 @@ class _Asked:
     def read(self, base: Recipe) -> tuple[Recipe, _Common]:
         """A recipe with what the arguments ask for otherwise, and what concerns this process alone."""
         if self.encoding is not None and self.encoding != base.encoding.name:
-            sizes = {"sizes": tuple(base.task.paper_max_ids.values())} if self.encoding == "learned" else {}
-            base = replace(base, encoding=lw.encoding(self.encoding, **sizes))
+            base = lw.presets.with_encoding(base, self.encoding)
         fields: list[Any] = [
             (name, type(getattr(base, name)), dataclasses.field(default=getattr(base, name))) for name in PARTS
         ]

@@ -19,7 +19,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
-from torch.nn.attention import varlen
 
 from lengthwise.model.neighbours import PRODUCTS_AT_ONCE, Neighbours, find, mix
 from lengthwise.positions.base import Hooks, Place
@@ -193,12 +192,17 @@ Packed = Float[Tensor, "tokens heads head_dim"]
 Mixed = Float[Tensor, "queries heads head_dim"]
 
 
-@torch.compiler.disable  # type: ignore[untyped-decorator]  # it works with lists of lengths, for which every batch would be compiled anew
 def attend(query: Packed | None, key: Packed | None, value: Packed, context: Context, layer: int) -> Mixed:
     """Mix the values of each sequence, by the one of the ways that fits, for the tokens that the layer needs.
 
-    Without queries and keys, scores are the encoding's bias alone.
+    Without queries and keys, scores are the encoding's bias alone. Never compiled, whoever compiles the model: it works
+    with lists of lengths, for which every batch would be compiled anew.
     """
+    if torch.compiler.is_dynamo_compiling():
+        # Imported here: this loads the compiler, which takes a second and is there already where a model is compiled.
+        from lengthwise.model.uncompiled import attend as uncompiled  # noqa: PLC0415
+
+        return uncompiled(query, key, value, context, layer)
     if context.neighbours is not None:
         return nearby(query, key, value, context, layer)
     query, key = (torch.zeros_like(value) if part is None else part for part in (query, key))
@@ -273,6 +277,8 @@ def _without_bias(query: Packed, key: Packed, value: Packed, context: Context) -
 
 def flash(query: Packed, key: Packed, value: Packed, context: Context) -> Packed:
     """Variable-length flash attention on the packed tokens themselves."""
+    from torch.nn.attention import varlen  # noqa: PLC0415  # it loads the compiler, which takes a second
+
     dim = query.shape[2]
     query, key, value = (functional.pad(part, (0, -dim % 8)) for part in (query, key, value))
     boundaries, longest = context.sequences.boundaries.to(torch.int32), max(context.sequences.sizes)

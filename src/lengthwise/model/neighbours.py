@@ -100,7 +100,7 @@ class Alike:
         """Which sequences are alike; None where that would save little."""
         asked = torch.zeros_like(sequence, dtype=torch.bool).index_fill_(0, queries, True)
         first, place = _places(sequence)
-        # A sum over all tokens, wrapped around, tells sequences apart; that those with the same sum are alike is checked.
+        # A sum over all tokens, wrapped around, tells sequences apart; that those of the same sum are alike is checked.
         parts = torch.cat([ids.long(), asked[None].long()]) + torch.arange(1, len(ids) + 2, device=ids.device)[:, None]
         mixed = (parts * MIX[0] ^ (place + 1) * MIX[1]) * MIX[2]
         mixed = (mixed ^ (mixed >> 29)) * MIX[1]

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lengthwise.errors import InputError
 from lengthwise.model.attention import Context, Known, Sequences, attend
 from lengthwise.model.cache import Cache
 from lengthwise.model.config import ModelConfig
@@ -125,6 +126,11 @@ class Transformer(nn.Module):
         )
         self.embedding = nn.Parameter(torch.empty(rows, config.width))
         self.hooks: Hooks = encoding.build(self.shape)
+        if not config.content_scores and not self.hooks.has_bias:
+            raise InputError(
+                f"without scores of content a head looks where the position encoding says, but {encoding.name!r} says "
+                "nothing of scores: set content_scores=True, or take windowed, alibi, t5 or fire."
+            )
         self.blocks = nn.ModuleList(Block(config) for _ in range(config.layers))
         finals: dict[str, Callable[[int], nn.Module]] = {
             "rms": RMSNorm,
