@@ -22,6 +22,7 @@ from typing import Annotated, Any, Literal
 
 import torch
 import tyro
+from rich.box import MARKDOWN
 from rich.console import Console
 from rich.table import Table
 from torch import multiprocessing
@@ -208,12 +209,13 @@ def main(options: Options) -> None:
     for job in jobs:
         recipe_for(job).check()
     options.file.parent.mkdir(parents=True, exist_ok=True)
-    console = Console(width=150)
+    console = Console(width=190)
     for record in in_turn(jobs, options.workers):
         records.append(record)
         options.file.write_text("[\n" + ",\n".join(map(json.dumps, records)) + "\n]\n")
         console.print(json.dumps(record), soft_wrap=True, highlight=False)
-    table = Table("variant", "parameters", "seeds", "steps", *(f"{cell}\n({samples})" for cell, samples in cells))
+    table = Table("variant", "parameters", "seeds", "steps", *(f"{cell} ({samples})" for cell, samples in cells))
+    table.box = MARKDOWN
     for _, variant, _ in variants:
         rows = [record for record in records if record["variant"] == variant and "failed" not in record]
         if rows:

@@ -12,6 +12,7 @@ from lengthwise import boxing, models
 from lengthwise.boxing import box, train_command
 from lengthwise.cli.train import _Asked
 from lengthwise.recipe import Recipe
+from lengthwise.runs import Run
 from lengthwise.solver import Solution
 
 
@@ -143,6 +144,15 @@ def test_what_does_not_go_into_the_box(
     assert not (tmp_path / "box").exists()
 
 
+@pytest.mark.usefixtures("able")
+def test_a_run_that_was_stopped(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Run, "finished", property(lambda run: False))
+    with pytest.raises(lw.InputError, match="is not finished"):
+        box(trained, "mine", into=tmp_path)
+    card = (box(trained, "mine", unfinished=True, into=tmp_path) / "README.md").read_text(encoding="utf-8")
+    assert f"; stopped after {Run(trained).step:,} |" in card
+
+
 def test_a_model_that_cannot_solve_its_example(trained: Path, tmp_path: Path) -> None:
     with pytest.raises(lw.InputError, match="cannot go into the box: on 0101 the response "):
         box(trained, "mine", into=tmp_path / "box")
@@ -159,7 +169,11 @@ def test_from_the_command_line(
 
     monkeypatch.setattr(boxing, "box", note)
     boxing.main(["run", "mine", "--grid", "grid.json", "--hardware", "an abacus"])
-    assert made == [(("run", "mine"), {"grid": "grid.json", "hardware": "an abacus"})]
+    boxing.main(["run", "mine", "--unfinished"])
+    assert made == [
+        (("run", "mine"), {"grid": "grid.json", "hardware": "an abacus", "unfinished": False}),
+        (("run", "mine"), {"grid": None, "hardware": None, "unfinished": True}),
+    ]
     monkeypatch.undo()
     with pytest.raises(SystemExit) as stop:
         boxing.main([str(tmp_path / "nothing"), "mine"])
