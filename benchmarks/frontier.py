@@ -70,8 +70,7 @@ def work(job: tuple[Options, int]) -> list[str]:
         file = options.out / f"{name}-{label}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         measured = lw.evaluate(model, precision="float32", out=file, name=name, **grid)
-        right = sum(sum(row) for row in measured.correct)
-        total = sum(sum(row) for row in measured.total)
+        right, total = (sum(cell or 0 for row in cells for cell in row) for cells in (measured.correct, measured.total))
         lines.append(
             f"{name} {label}: {right:,} of {total:,} right, lowest {measured.lowest}, {measured.seconds:.0f} s"
         )

@@ -39,8 +39,8 @@ PRODUCTS: Cells = (("10x10", 100), ("30x30", 100), ("60x60", 50), ("100x100", 50
 
 WIDE = {"width": 64, "feedforward": 128}
 CONTENT = {"content_scores": True, "scale_scores": True}
-COUPLED = {"model": WIDE | CONTENT, "data": {"random_offsets": True}, "task": {"max_ids": (40, 40)}}
-LOW = {"training": {"learning_rate": 1e-3}}
+COUPLED: Change = {"model": WIDE | CONTENT, "data": {"random_offsets": True}, "task": {"max_ids": (40, 40)}}
+LOW: Change = {"training": {"learning_rate": 1e-3}}
 ABLATIONS: dict[str, Change] = {
     "adder-tiny": {},
     "scores of content, too": {"model": CONTENT},

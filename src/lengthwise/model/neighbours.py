@@ -69,7 +69,7 @@ def find(
     alike = Alike.of(ids, sequence, rows)
     if alike is not None:
         found = _find(ids[:, alike.tokens], sequence[alike.tokens], reach, alike.queries)
-        return found and alike.spread(found)
+        return None if found is None else alike.spread(found)
     return _find(ids, sequence, reach, rows)
 
 
@@ -77,7 +77,7 @@ def _find(
     ids: Int[Tensor, "levels tokens"], sequence: Int[Tensor, " tokens"], reach: int, rows: Int[Tensor, " queries"]
 ) -> Neighbours | None:
     index = Index.of(ids, sequence, reach)
-    return index and index.search(ids[:, rows], sequence[rows], rows)
+    return None if index is None else index.search(ids[:, rows], sequence[rows], rows)
 
 
 @dataclass(frozen=True)
