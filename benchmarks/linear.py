@@ -12,10 +12,11 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import torch
 import tyro
+from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 from torch import multiprocessing
@@ -95,6 +96,23 @@ def main(options: Options) -> None:
     if options.out is not None:
         about = {"device": device, "threads": torch.get_num_threads(), "torch": torch.__version__}
         options.out.write_text(json.dumps({**about, "measured": records}, indent=1) + "\n")
+        draw(records, device, options.out.with_suffix(".png"))
+
+
+def draw(records: list[dict[str, Any]], device: str, out: Path) -> None:
+    """Seconds and memory of a training step, both ways, against tokens."""
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    for axes, key, label in zip(figure.subplots(1, 2), ("seconds", "memory_mib"), ("seconds", "MiB"), strict=True):
+        for near, name, colour in ((True, "neighbours", "#0072b2"), (False, "all keys", "#d55e00")):
+            chosen = [entry for entry in records if entry["training"] and entry["neighbours"] == near]
+            tokens, values = [entry["tokens"] for entry in chosen], [entry[key] for entry in chosen]
+            axes.loglog(tokens, values, "o-", ms=4, color=colour, label=name)
+        axes.set(xlabel="tokens of one page", ylabel=label)
+        axes.grid(linewidth=0.4, color="#dddddd")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=9)
+    figure.suptitle(f"a training step of adder-tiny · {device}", fontsize=10)
+    figure.savefig(out, dpi=150)
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ ABLATIONS: dict[str, Change] = {
     "learned tables": COUPLED | {"new_encoding": {"name": "learned", "sizes": (40, 40)}},
     "learned tables, rate 1e-3": COUPLED | LOW | {"new_encoding": {"name": "learned", "sizes": (40, 40)}},
     "rotary": {"model": WIDE | CONTENT, "new_encoding": {"name": "rotary"}},
-    "rotary, rate 1e-3": {"model": WIDE | CONTENT, "new_encoding": {"name": "rotary"}} | LOW,
+    "rotary, rate 1e-3": LOW | {"model": WIDE | CONTENT, "new_encoding": {"name": "rotary"}},
     "ALiBi": {"model": WIDE | CONTENT, "new_encoding": {"name": "alibi"}},
-    "ALiBi, rate 1e-3": {"model": WIDE | CONTENT, "new_encoding": {"name": "alibi"}} | LOW,
+    "ALiBi, rate 1e-3": LOW | {"model": WIDE | CONTENT, "new_encoding": {"name": "alibi"}},
 }
 
 

@@ -57,7 +57,7 @@ def test_the_card_says_what_the_files_say(trained: Path, tmp_path: Path) -> None
         f"fingerprint {grid.model['fingerprint']}",
         f"{right} of 60 whole responses without a mistake",
         f"Lowest cell: {grid.lowest:.1%} at ",
-        "lengthwise evaluate runs/mine --lengths 2:6:2 --samples 20 --seed 1\n",
+        "lengthwise evaluate mine --lengths 2:6:2 --samples 20 --seed 1\n",
         f"torch {grid.made['torch']}",
     ):
         assert words in card

@@ -165,7 +165,7 @@ def _grid_in_words(grid: Grid, name: str) -> str:
 in {_counted(len(cells), "cell")} of {grid.samples:,} problems ({grid.problems}, {grid.decoding}, {grid.dtype}).
 Lowest cell: {rate:.1%} at {_size(size)} (95 % interval {low:.1%} to {high:.1%}).
 
-    lengthwise evaluate runs/{name} {" ".join(options)}
+    lengthwise evaluate {name} {" ".join(options)}
 
 Measured on {grid.made.get("date", "a day not noted")}, {grid.made.get("device", "hardware not noted")}, {made}.
 `{models.GRID}` has every cell."""

@@ -23,6 +23,8 @@ def test_a_page_a_training_a_solution_a_heatmap_and_a_comparison(capsys: pytest.
     told = " ".join(out.split())
     order = [
         "tokens $ 0 5 7 + 0 4 8",
+        "A model in the box, multiplier, multiplies",
+        "answer 853973413326683962570578112, written by multiplier: right",
         "training adder-tiny",
         "step 2 · loss",
         "Solving 8 numbers of 30 digits",
