@@ -1,9 +1,10 @@
 """Tables of variants, many seeds each: python benchmarks/variants.py TABLE [--seeds 0 1 2] [--workers 2] [--out FILE]
 
-    ablations     what windowed coupling for addition needs, and other encodings of the same ids, at one budget
-    sizes         how small an adder can be
-    multipliers   how small a multiplier can be
-    seeds         the presets adder-tiny and multiplier as they are
+    ablations        what windowed coupling for addition needs, and other encodings of the same ids, at one budget
+    sizes            how small an adder can be
+    multipliers      how small a multiplier can be
+    paper-products   multiplication in the paper's own format
+    seeds            the presets adder-tiny and multiplier as they are
 
 Everything is trained on 10 × 10 and nothing longer, in float32, and measured by whole responses without a mistake, one
 teacher-forced pass. The file collects a record for every variant and seed; those it has are not trained again.
@@ -102,17 +103,31 @@ MULTIPLIERS: dict[str, Change] = {
     "1 layer, width 64": _product(1, 64),
     "1 layer, width 64, feedforward 256": _product(1, 64, 256),
 }
+
+
+def _as_in_the_paper(**encoding: Any) -> Change:
+    model = _product(2, 128, heads=8, **CONTENT)
+    return model | {"encoding": encoding, "task": {"staircase": False}, "training": {"learning_rate": 2e-3}}
+
+
+PAPER_PRODUCTS: dict[str, Change] = {
+    "hard, W 1": _as_in_the_paper(),
+    "soft, W 1": _as_in_the_paper(hard=False),
+    "soft, W 2, sharpened": _as_in_the_paper(hard=False, window=2, train_length=400),
+}
+SHORTER: Cells = (("10x10", 200), ("15x15", 100), ("20x20", 100), ("30x30", 100))
 TABLES: dict[str, tuple[list[tuple[str, str, Change]], Cells]] = {
     "ablations": ([("adder-tiny", name, change) for name, change in ABLATIONS.items()], NEAR_AND_FAR),
     "sizes": ([("adder-tiny", name, change) for name, change in SIZES.items()], SIZE),
     "multipliers": ([("multiplier", name, change) for name, change in MULTIPLIERS.items()], PRODUCTS),
+    "paper-products": ([("multiplier", name, change) for name, change in PAPER_PRODUCTS.items()], SHORTER),
     "seeds": ([(name, name, {}) for name in ("adder-tiny", "multiplier")], SIZE),
 }
 
 
 @dataclass(frozen=True)
 class Options:
-    table: Positional[Literal["ablations", "sizes", "multipliers", "seeds"]]
+    table: Positional[Literal["ablations", "sizes", "multipliers", "paper-products", "seeds"]]
     seeds: tuple[int, ...] = (0, 1, 2)
     """Of the weights and the data."""
     only: Annotated[tuple[str, ...], arg(help="these variants only")] = ()
