@@ -4,6 +4,7 @@ New tokens are compared with every key so far, or, where the encoding has a reac
 found by ids among the tokens on file, and the latest ones, which are filed from time to time.
 """
 
+from dataclasses import dataclass
 from math import isqrt
 
 import torch
@@ -19,6 +20,20 @@ SHORT = 1024
 """Up to how many tokens a sequence, every key is compared."""
 UNFILED = 256
 """How many of the latest tokens are not on file, at least, before they are filed."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The keys that the newest tokens meet."""
+
+    new: Place
+    """Where the newest tokens stand."""
+    keys: Place
+    """Where the keys stand."""
+    visible: Bool[Tensor, "sequences keys"]
+    """Whether there is a key."""
+    chosen: Int[Tensor, "sequences keys"] | None
+    """Where in its sequence each key is kept; None for all of them, in order."""
 
 
 class Cache:
@@ -50,7 +65,7 @@ class Cache:
             store[layer] = packed.new_zeros(count, self._room, heads, head_dim)
             store[layer][:, :longest] = side_by_side.transpose(1, 2)
 
-    def advance(self, ids: Int[Tensor, "levels sequences"]) -> "Seen":
+    def advance(self, ids: Int[Tensor, "levels sequences"]) -> Seen:
         """Make room for one token more in every sequence, and see which keys the new tokens meet."""
         rows = torch.arange(len(self.lengths), device=self.lengths.device)
         self.ids[:, rows, self.lengths] = ids.to(self.ids.dtype)
@@ -75,7 +90,7 @@ class Cache:
         value: Float[Tensor, "sequences heads head_dim"],
         layer: int,
         hooks: Hooks,
-        seen: "Seen",
+        seen: Seen,
         scale: float,
     ) -> Float[Tensor, "sequences heads head_dim"]:
         """Mix values for the new tokens, whose keys and values are kept."""
@@ -99,21 +114,6 @@ class Cache:
             query[:, :, None], keys.transpose(1, 2), values.transpose(1, 2), attn_mask=mask, scale=scale
         )
         return mixed[:, :, 0]
-
-
-class Seen:
-    """The keys that the newest tokens meet."""
-
-    def __init__(
-        self,
-        new: Place,
-        keys: Place,
-        visible: Bool[Tensor, "sequences keys"],
-        chosen: Int[Tensor, "sequences keys"] | None,
-    ) -> None:
-        self.new, self.keys, self.visible = new, keys, visible
-        self.chosen = chosen
-        """Where they stand in their sequences; None for all of them, in order."""
 
 
 class File:
