@@ -107,6 +107,41 @@ def test_sequences_that_differ_in_one_id_are_not_taken_for_alike() -> None:
     assert sets(find(ids, row, 1))[18] == {16, 17, 18}
 
 
+def test_nothing_to_look_for() -> None:
+    task = lw.task("addition")
+    model = lw.Solver.new(task, Windowed(), lw.ModelConfig(layers=1, **SMALL))
+    batch = task.sample(2, length=2, count=2, seed=0)
+    none = torch.zeros(0, dtype=torch.int64)
+    assert model(batch, wanted=none).shape == (0, 14)
+    assert model(batch, wanted=torch.tensor([3, 1], dtype=torch.int32)).equal(model(batch, wanted=torch.tensor([3, 1])))
+    assert model.transformer(none, none.expand(2, 0), torch.tensor([0, 0])).shape == (0, 14)
+
+
+@pytest.mark.parametrize("new", [[6], [9], [0]])
+def test_a_new_token_far_from_all_on_file(new: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No token of this page is uncoupled: the first new one may see nothing but itself."""
+    model = lw.Solver.new(lw.task("parity"), Windowed(), lw.ModelConfig(layers=1, **SMALL)).transformer.eval()
+    monkeypatch.setattr(cache, "SHORT", 0)
+    prompt, ids = torch.tensor([1, 0, 1]), torch.tensor([[1, 2, 3]])
+    kept = cache.Cache(1, 8, 1)
+    with torch.no_grad():
+        model(prompt, ids, torch.tensor([0, 3]), cache=kept)
+        step = model.step(torch.tensor([1]), torch.tensor([new]), kept)
+        whole = model(torch.tensor([1, 0, 1, 1]), torch.tensor([[1, 2, 3, *new]]), torch.tensor([0, 4]))
+    assert torch.allclose(step[0], whole[3], atol=1e-5)
+
+
+def test_second_derivatives_are_refused() -> None:
+    query, key, value = torch.randn(3, 4, 2, 8, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    found = find(torch.tensor([[1, 2, 3, 4]]), torch.zeros(4, dtype=torch.int64), 1)
+    assert found is not None
+    bias = torch.zeros(4, 2, found.key.shape[1]).masked_fill(~found.real[:, None], -torch.inf)
+    mixed = neighbours.mix(query, key, value, bias, found, 1.0)
+    (first,) = torch.autograd.grad(mixed.square().sum(), query, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable|not have been used"):
+        torch.autograd.grad(first.square().sum(), query)
+
+
 def test_ids_beyond_what_an_integer_numbers() -> None:
     huge = torch.tensor([[1, 2**30], [2**30, 1], [5, 2**30]])
     assert Index.of(huge, torch.tensor([0, 0]), 1) is None

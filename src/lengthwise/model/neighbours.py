@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 Packed = Float[Tensor, "tokens heads head_dim"]
@@ -65,7 +66,9 @@ def find(
     A key is visible to a later query, or to itself, if on every level where both have an id these differ by at most
     `reach`, and there is such a level; a key without any id is visible to all that follow it.
     """
-    rows = torch.arange(ids.shape[1], device=ids.device) if queries is None else queries
+    rows = torch.arange(ids.shape[1], device=ids.device) if queries is None else queries.long()
+    if not len(rows):
+        return Neighbours(rows[:, None], torch.zeros_like(rows, dtype=torch.bool)[:, None])
     alike = Alike.of(ids, sequence, rows)
     if alike is not None:
         found = _find(ids[:, alike.tokens], sequence[alike.tokens], reach, alike.queries)
@@ -101,8 +104,9 @@ class Alike:
         asked = torch.zeros_like(sequence, dtype=torch.bool).index_fill_(0, queries, True)
         first, place = _places(sequence)
         # A sum over all tokens, wrapped around, tells sequences apart; that those of the same sum are alike is checked.
-        parts = torch.cat([ids.long(), asked[None].long()]) + torch.arange(1, len(ids) + 2, device=ids.device)[:, None]
-        mixed = (parts * MIX[0] ^ (place + 1) * MIX[1]) * MIX[2]
+        level = torch.arange(len(ids) + 1, device=ids.device)[:, None]
+        parts = torch.cat([ids.long(), asked[None].long()]) * MIX[0] ^ (level * MIX[2])
+        mixed = (parts ^ (place + 1) * MIX[1]) * MIX[2]
         mixed = (mixed ^ (mixed >> 29)) * MIX[1]
         sums = torch.zeros_like(first).index_add_(0, sequence, mixed.sum(0))
         kinds, kind = torch.unique(sums, return_inverse=True)
@@ -233,6 +237,8 @@ def _gather(
     runs: Sequence[tuple[Tensor, Tensor, Tensor]], latest: Int[Tensor, " queries"]
 ) -> tuple[Int[Tensor, "queries slots"], Bool[Tensor, "queries slots"]]:
     """The keys of all runs side by side, up to the latest one allowed, and what is not a key at the end."""
+    if not runs or not any(bool(many.any()) for _, _, many in runs):  # only a token on file can be without itself
+        return latest[:, None], torch.zeros_like(latest, dtype=torch.bool)[:, None]
     ends = torch.stack([many for _, _, many in runs]).cumsum(0)
     slot = torch.arange(int(ends[-1].amax()), device=latest.device)
     key = latest[:, None].expand(-1, len(slot))
@@ -273,6 +279,7 @@ class _Mix(torch.autograd.Function):
         return _collect(value, rows, weights)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor, None, None]:
         query, key, value, weights, rows = ctx.saved_tensors
         gradient = gradients[0].contiguous()
@@ -299,7 +306,7 @@ def _rows(neighbours: Neighbours, heads: int) -> Int[Tensor, "queries heads slot
 def _products(
     one: Float[Tensor, "queries heads head_dim"], other: Packed, rows: Int[Tensor, "queries heads slots"]
 ) -> Slots:
-    gathered = other.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, -1)
+    gathered = other.flatten(0, 1).index_select(0, rows.flatten()).view(*rows.shape, other.shape[-1])
     return (gathered @ one[..., None])[..., 0]
 
 
@@ -310,7 +317,7 @@ def _collect(
     summed = functional.embedding_bag(
         rows.flatten(0, 1), packed.flatten(0, 1), mode="sum", per_sample_weights=weights.flatten(0, 1)
     )
-    return summed.view(*rows.shape[:2], -1)
+    return summed.view(*rows.shape[:2], packed.shape[-1])
 
 
 def _collect_back(
@@ -331,7 +338,7 @@ def _collect_back(
             mode="sum",
             per_sample_weights=weights.transpose(0, 1).flatten(1).index_select(1, order).flatten(),
         )
-        .view(heads, tokens, -1)
+        .view(heads, tokens, packed.shape[-1])
         .transpose(0, 1)
         for packed, weights in parts
     ]

@@ -38,7 +38,8 @@ class RMSNorm(nn.Module):
         self.weight = nn.Parameter(torch.ones(width))
 
     def forward(self, x: Float[Tensor, "*shape width"]) -> Float[Tensor, "*shape width"]:
-        size = torch.linalg.vector_norm(x.float(), dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + 1e-6
+        exact = x.to(torch.promote_types(x.dtype, torch.float32))  # half precision is not enough for a sum of squares
+        size = torch.linalg.vector_norm(exact, dim=-1, keepdim=True) * x.shape[-1] ** -0.5 + 1e-6
         scaled: Tensor = (x / size.to(x.dtype)) * self.weight.to(x.dtype)
         return scaled
 

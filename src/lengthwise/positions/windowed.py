@@ -42,7 +42,7 @@ class Windowed(Encoding):
     hard: bool = True
     """Whether keys beyond the window are invisible, or get one learned number."""
     initial_std: float = 0.75
-    """The spread of the initial numbers. Larger ones learn addition more slowly, zeros leave multiplication stuck."""
+    """The spread of the initial numbers; the presets for sums and products have 2."""
     gain: float = 4.0
     """What the stored numbers are multiplied by: it lets them move that much faster than other weights."""
     train_length: int | None = None
