@@ -87,6 +87,11 @@ SIZES: dict[str, Change] = {
     "width 12": _size(12),
     "width 8": _size(8),
     "width 8, 2 heads": _size(8, heads=2),
+    "width 8, feedforward 8": _size(8, feedforward=8),
+    "width 6": _size(6, heads=2),
+    "width 6, feedforward 6": _size(6, heads=2, feedforward=6),
+    "width 4": _size(4),
+    "width 4, 2 heads": _size(4, heads=2),
 }
 
 
