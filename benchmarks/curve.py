@@ -76,7 +76,7 @@ def draw(files: list[Path], out: Path) -> None:
     axes.xaxis.set_minor_locator(NullLocator())
     axes.grid(linewidth=0.4, color="#dddddd")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=9, loc="upper left")
+    axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
     figure.savefig(out, dpi=150)
 
 
