@@ -37,7 +37,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "looking": GROUND | {"solver", "evaluate", "results"},
     "progress": {"solver", "recipe", "results", "evaluate", "runs"},
     "train": GROUND | {"model", "solver", "recipe", "data", "evaluate", "runs"},
-    "figures": {"errors", "files", "tasks", "results"},
+    "focus": GROUND | {"tasks", "results"},
+    "figures": {"errors", "files", "tasks", "results", "focus"},
+    "experiments": GROUND | {"tasks", "recipe", "presets", "results", "focus", "figures"},
+    "reproduce": GROUND
+    | {"checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
+    | {"figures", "experiments"},
 }
 FREE = {"__init__", "__main__", "cli"}
 """The public API and the command stand above all rooms."""

@@ -98,6 +98,8 @@ class Feed:
         # The one place where the device is waited for: from here on all sizes are known.
         begins, ends = [0, *batch.boundaries[1:].tolist()], [0, *written.tolist()]
         highest = tuple(batch.position_ids.amax(1).tolist())
+        starts = batch.boundaries[:-1].repeat_interleave(sizes, output_size=begins[-1])
+        plain = bool((batch.position_ids == torch.arange(begins[-1], device=starts.device) - starts).all())
         seeing = neighbours_of(recipe.model.layers, targets - 1)
         reach = model.transformer.hooks.reach
         page = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=begins[-1])
@@ -115,6 +117,7 @@ class Feed:
                 known=Known(
                     sizes=tuple(end - begin for begin, end in pairwise(begins[first : last + 1])),
                     highest=highest,
+                    plain=plain,
                     neighbours=neighbours and neighbours[chosen if seeing is None else among] + -begins[first],
                 ),
             )

@@ -5,10 +5,13 @@ import pytest
 from made import fits, make_grid, points
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 import lengthwise as lw
-from lengthwise.figures.curves import Line, draw_curves
+from lengthwise.figures.curves import Line, draw_curve_panels, draw_curves
 from lengthwise.figures.palette import LINE_COLOURS, LINE_MARKS
 from lengthwise.results import Grid, wilson
 
@@ -148,3 +151,131 @@ def unsound() -> Grid:
 def test_what_is_no_curve_is_refused(lines: list[Line], count: int | None, sentence: str) -> None:
     with pytest.raises(lw.InputError, match=sentence):
         draw_curves(lines, count=count, answers=True)
+
+
+def curve(title: str, runs: int = 1, variant_of: str = "", **about: object) -> Line:
+    return Line(title, [parity({5: 1.0, 30: 0.5}, **about) for _ in range(runs)], variant_of)
+
+
+def look(line: Line2D) -> tuple[object, object, object]:
+    return line.get_color(), line.get_marker(), line.get_linestyle()
+
+
+def written(figure: Figure) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts if text.get_text()]
+
+
+def test_panels_stand_side_by_side_with_one_legend_and_one_upward_axis() -> None:
+    nope, rope = (curve(title, trained_on={"length": 10}) for title in ("NoPE", "RoPE"))
+    figure = draw_curve_panels({"given": [nope, rope], "decoded": [rope]})
+    left, right = figure.axes
+    assert (left.get_title(), right.get_title()) == ("given", "decoded")
+    assert left.get_position().x1 < right.get_position().x0
+    assert left.get_position().y0 == pytest.approx(right.get_position().y0)
+    assert left.get_shared_y_axes().joined(left, right)
+    assert (left.get_ylabel(), right.get_ylabel()) == ("exact-match accuracy", "")
+    assert [len(axes.patches) for axes in (left, right)] == [1, 1]
+    assert legend(left) == ["NoPE", "RoPE", "lengths trained on"]
+    assert band(right, 30) == pytest.approx(wilson(100, 200))
+    assert fits(figure)
+
+
+def test_a_line_keeps_its_look_in_a_panel_where_others_are_missing() -> None:
+    figure = draw_curve_panels({"all": [curve("a"), curve("b"), curve("c")], "some": [curve("c"), curve("d")]})
+    first, second = ([look(line) for line in axes.lines] for axes in figure.axes)
+    assert second[0] == first[2]
+    assert len({*first, *second}) == 4
+    handles = {text.get_text(): handle for text, handle in legend_handles(figure)}
+    assert list(handles) == ["a", "b", "c", "d"]
+    assert look(handles["d"]) == second[1]
+
+
+def legend_handles(figure: Figure) -> list[tuple[Text, Line2D]]:
+    (box,) = figure.legends
+    handles = [handle for handle in box.legend_handles if isinstance(handle, Line2D)]
+    return list(zip(box.get_texts(), handles, strict=True))
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_variant_has_the_colour_and_mark_of_its_line_but_is_dashed_and_hollow(answers: bool) -> None:
+    lines = [curve("plain", variant_of="whole"), curve("other"), curve("whole"), curve("alone", variant_of="nowhere")]
+    plain, other, whole, alone = draw_curves(lines, answers=answers).axes[0].lines
+    assert look(plain)[:2] == look(whole)[:2]
+    assert len({look(line)[:2] for line in (whole, other, alone)}) == 3
+    assert plain.get_linestyle() == alone.get_linestyle() != whole.get_linestyle() == other.get_linestyle()
+    assert plain.get_markerfacecolor() == "white" != whole.get_markerfacecolor()
+
+
+def test_long_lines_in_panels_have_few_marks_and_not_at_the_same_lengths() -> None:
+    grid = parity(dict.fromkeys(range(1, 101), 0.5))
+    lines = [Line("a", [grid]), Line("b", [grid]), Line("no a", [grid], "a")]
+    for panels, marks in (({"one": lines}, [100] * 3), ({"one": lines, "two": lines}, [10] * 3)):
+        drawn = draw_curve_panels(panels).axes[0].lines
+        every = [range(100)[slice(*marked(line))] for line in drawn]
+        assert [len(places) for places in every] == marks
+    assert len({places[0] for places in every}) == 3
+
+
+def marked(line: Line2D) -> tuple[int, None, int]:
+    every = line.get_markevery()
+    assert every is None or isinstance(every, tuple)
+    start, step = every or (0, 1)
+    return int(start), None, int(step)
+
+
+def test_panels_say_how_each_was_asked_and_one_alone_says_so_below() -> None:
+    given, decoded = curve("RoPE"), curve("RoPE", decoding="greedy")
+    figure = draw_curve_panels({"given": [given], "decoded": [decoded]})
+    assert written(figure) == ["200 samples per length · teacher-forced", "200 samples per length · greedy"]
+    assert figure.get_supxlabel() == "bands: 95 % Wilson intervals"
+    figure = draw_curve_panels({"costs $5 or $6": [given, decoded]})
+    assert written(figure) == []
+    assert figure.get_supxlabel() == "samples and decoding differ between lines · bands: 95 % Wilson intervals"
+    assert figure.axes[0].get_title() == "costs $5 or $6"
+    assert not figure.axes[0].title.get_parse_math()
+    assert fits(figure)
+
+
+@pytest.mark.parametrize(
+    ("runs", "label"),
+    [
+        ((1, 1), "RoPE"),
+        ((3, 3), "RoPE (median of 3 runs)"),
+        ((1, 3), "RoPE (one run or median of 3 runs)"),
+        ((2, 3), "RoPE\n(median of 2 runs or median of 3\nruns)"),
+    ],
+)
+def test_the_legend_says_how_many_runs_a_line_has(runs: tuple[int, int], label: str) -> None:
+    figure = draw_curve_panels({f"panel {place}": [curve("RoPE", count)] for place, count in enumerate(runs)})
+    assert legend(figure.axes[0]) == [label]
+
+
+def test_guessing_is_a_dotted_line_in_every_panel_with_its_name_at_the_right() -> None:
+    panels = {"one": [curve("RoPE")], "two": [curve("RoPE")]}
+    figure = draw_curve_panels(panels, chance=0.25)
+    for axes in figure.axes:
+        guessing = axes.lines[-1]
+        assert {up for _, up in points(guessing)} == {0.25}
+        assert guessing.get_linestyle() == ":"
+    assert fits(figure)
+    (name,) = [text for text in figure.axes[-1].texts if text.get_text() == "guessing"]
+    box, axes_box, legend_box = (artist.get_window_extent() for artist in (name, figure.axes[-1], figure.legends[0]))
+    assert axes_box.x1 <= box.x0 < box.x1 <= legend_box.x0
+    assert written(draw_curves([curve("RoPE")], chance=0.25)) == ["guessing"]
+    assert written(draw_curves([curve("RoPE")])) == []
+
+
+@pytest.mark.parametrize(
+    ("panels", "chance", "sentence"),
+    [
+        ({}, None, "nothing to draw"),
+        ({"one": [curve("a")], "two": []}, None, "nothing to draw in 'two'"),
+        ({"one": [curve("a")]}, 1.5, "accuracy of 1.5"),
+        ({"one": [curve("a")]}, float("nan"), "accuracy of nan"),
+        ({"one": [curve("a", variant_of="c"), curve("b", variant_of="c")]}, None, "Two variants of 'c'"),
+        ({"one": [curve("a", variant_of="c")], "two": [curve("a")]}, None, "'a' is a variant of different lines"),
+    ],
+)
+def test_what_are_no_panels_is_refused(panels: dict[str, list[Line]], chance: float | None, sentence: str) -> None:
+    with pytest.raises(lw.InputError, match=sentence):
+        draw_curve_panels(panels, chance=chance)

@@ -186,6 +186,46 @@ def test_panels_wrap_at_three_in_a_row_and_share_one_scale(panels: int, columns:
     assert scale.get_ylim() == (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("panels", "per_row", "columns", "rows"), [(8, 4, 4, 2), (3, 1, 1, 3), (2, 4, 2, 1), (5, 2, 2, 3)]
+)
+def test_the_number_of_panels_in_a_row_can_be_chosen(panels: int, per_row: int, columns: int, rows: int) -> None:
+    grid = make_grid(range(1, 12), range(1, 12))
+    figure = draw_heatmaps([Panel(f"panel {number}", [grid]) for number in range(panels)], per_row=per_row)
+    corners = [axes.get_position().min for axes in figure.axes[:-1]]
+    assert len(corners) == panels
+    assert len({round(float(left), 6) for left, _ in corners}) == columns
+    assert len({round(float(bottom), 6) for _, bottom in corners}) == rows
+    assert fits(figure)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_was_not_run_is_an_empty_frame_with_the_axes_of_another_panel(place: int) -> None:
+    grid = make_grid([5, 10], [2, 3, 7], task="multiplication", trained_on=PAPER_BOX)
+    panels = [Panel("measured", [grid])]
+    panels.insert(place, Panel("to come", []))
+    figure = draw_heatmaps(panels)
+    empty, measured = figure.axes[place], figure.axes[1 - place]
+    assert [text.get_text() for text in empty.texts] == ["not run"]
+    assert not empty.collections
+    assert not empty.patches
+    assert mesh(measured) in measured.collections
+    for axes in (empty, measured):
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "3", "7"]
+        assert [label.get_text() for label in axes.get_yticklabels()] == ["5", "10"]
+        assert axes.get_ylabel() == "length of the first operand"
+    assert size_in_inches(empty) == pytest.approx(size_in_inches(measured))
+    texts = [text.get_text() for text in figure.texts]
+    assert {"to come", "measured"} <= set(texts)
+    assert sum("samples per cell" in text for text in texts) == 1
+    assert fits(figure)
+
+
+def test_a_row_needs_a_panel() -> None:
+    with pytest.raises(lw.InputError, match="cannot stand 0 in a row"):
+        draw_heatmaps([Panel("a model", [make_grid([1], [2])])], per_row=0)
+
+
 def test_panels_of_different_tasks_and_shapes_stand_side_by_side() -> None:
     figure = draw_heatmaps(
         [
@@ -204,6 +244,8 @@ def test_panels_of_different_tasks_and_shapes_stand_side_by_side() -> None:
     [
         ([], "nothing to draw"),
         ([Panel("empty", [])], "no grid to draw for 'empty'"),
+        ([Panel("empty", []), Panel("as well", [])], "no grid to draw for 'empty'"),
+        ([Panel("empty", []), Panel("bits", [make_grid([1, 2], None, task="parity")])], "'bits' has lengths only"),
         ([Panel("bits", [make_grid([1, 2], None, task="parity")])], "draw curves of parity"),
         ([Panel("both", [make_grid([1], [2]), make_grid([2], [2])])], "their axes differ"),
         ([Panel("both", [make_grid([1], [2]), make_grid([1], [2], task="multiplication")])], "their tasks differ"),

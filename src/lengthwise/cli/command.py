@@ -20,6 +20,7 @@ COMMANDS = {
     "evaluate": "measure a model on a grid of sizes, and draw the heatmap; resumes cell by cell",
     "mistakes": "where a model goes wrong first, and what that foretells of longer problems",
     "attention": "where the heads of a model look, averaged over many problems",
+    "reproduce": "a figure of the paper end to end: trained, measured, drawn, compared; resumes",
     "construct": "the theorem's model, built and at work",
     "figure": "draw saved results: heatmaps, curves, attention maps, training",
     "list": "what there is: tasks, models in the box, position encodings, presets, stress suites",

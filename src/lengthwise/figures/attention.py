@@ -27,6 +27,7 @@ from matplotlib.axis import Axis, XAxis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Colormap, ListedColormap, PowerNorm
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from lengthwise.errors import InputError
 from lengthwise.figures.canvas import add_axes, blank_figure, write
@@ -57,34 +58,56 @@ def draw_attention(
     """
     maps = {"": attention} if isinstance(attention, AttentionMap) else dict(attention)
     attention = _require_alike(maps)
-    if not 0 < clip < 1:
-        raise InputError(f"Weights cannot be clipped under {clip}: choose a number between 0 and 1, such as 0.01.")
-    _, all_heads, tokens, _ = attention.weights.shape
-    heads = _chosen("head", heads, all_heads)
+    heads = _chosen("head", heads, attention.weights.shape[1])
     rows = [
-        (f"{name}, layer {layer}" if name else f"layer {layer}", found.weights[layer - 1])
+        [
+            (f"{name}, layer {layer}, head {head}" if name else f"layer {layer}, head {head}", weights[head - 1])
+            for head in heads
+        ]
         for name, found in maps.items()
         for layer in _chosen("layer", layers, found.weights.shape[0])
+        for weights in [found.weights[layer - 1]]
     ]
-    side, margin = _side(tokens, len(heads)), _margin(attention)
+    return _draw(rows, attention, clip)
+
+
+def _draw(rows: Sequence[Sequence[tuple[str, NDArray[np.float32]]]], attention: AttentionMap, clip: float) -> Figure:
+    """Rows of titled squares, all of the same page."""
+    if not 0 < clip < 1:
+        raise InputError(f"Weights cannot be clipped under {clip}: choose a number between 0 and 1, such as 0.01.")
+    tokens, columns = len(attention.tokens), len(rows[0])
+    side, margin = _side(tokens, columns), _margin(attention)
     across, down = side + GAP, side + GAP + HEAD
-    width = margin + len(heads) * across + SCALE
+    width = margin + columns * across + SCALE
     caption = _caption(attention, clip, width - margin)
     above = 0.12 + 0.13 * len(caption)
     figure = blank_figure(width, above + len(rows) * down + margin)
     write(figure, margin, 0.08, "\n".join(caption), ha="left", fontsize=7.5, color=FAINT)
     norm, colours = PowerNorm(0.5, clip, 1), _colours()
     interpolation = "nearest" if tokens <= side * DOTS_PER_INCH else "auto"  # thin lines neither fade nor vanish
-    for row, (title, of_layer) in enumerate(rows):
-        for column, head in enumerate(heads):
+    for row, squares in enumerate(rows):
+        for column, (title, weights) in enumerate(squares):
             axes = add_axes(figure, margin + column * across, above + HEAD + row * down, side, side)
-            axes.imshow(of_layer[head - 1], cmap=colours, norm=norm, aspect="auto", interpolation=interpolation)
-            axes.set_title(f"{title}, head {head}", fontsize=8, pad=3)
+            axes.imshow(weights, cmap=colours, norm=norm, aspect="auto", interpolation=interpolation)
+            axes.set_title(title, fontsize=8, pad=3)
             _part_lines(axes, attention)
             _name(axes.yaxis, attention, side, shown=column == 0)
             _name(axes.xaxis, attention, side, shown=row == len(rows) - 1)
     _draw_scale(figure, ScalarMappable(norm, colours), width - SCALE + 0.05, above + HEAD, side, clip)
     return figure
+
+
+def draw_heads(attention: AttentionMap, chosen: Sequence[tuple[int, int]], *, clip: float = 0.01) -> Figure:
+    """Some heads side by side, named by layer and head, both counted from 1."""
+    _require_sound(attention)
+    if not chosen:
+        raise InputError("There is nothing to draw: choose one head or more.")
+    layers, heads = attention.weights.shape[:2]
+    for layer, head in chosen:
+        _chosen("layer", [layer], layers)
+        _chosen("head", [head], heads)
+    row = [(f"layer {layer}, head {head}", attention.weights[layer - 1, head - 1]) for layer, head in chosen]
+    return _draw([row], attention, clip)
 
 
 def _require_alike(maps: Mapping[str, AttentionMap]) -> AttentionMap:

@@ -1,7 +1,7 @@
 """Accuracy versus length: one line for each thing measured, over a grey region of the lengths trained on.
 
 A grid with counts is cut along its diagonal, where length and count are equal, or at one count. One run comes with its
-95 % intervals, several with their median and quartiles.
+95 % intervals, several with their median and quartiles. Several diagrams stand side by side with one legend.
 
 >>> from lengthwise.results import Grid
 >>> grid = Grid.blank({"length": [10, 20]}, task={"name": "parity"}, seed=0, samples=50)
@@ -10,13 +10,18 @@ A grid with counts is cut along its diagonal, where length and count are equal, 
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from math import ceil
+from typing import Any
 
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
@@ -25,47 +30,149 @@ from lengthwise.figures.measured import Measured
 from lengthwise.figures.palette import FAINT, LINE_COLOURS, LINE_MARKS
 from lengthwise.results import Grid, wilson
 
+MAX_MARKED = 40
+"""A line of at most so many points has a large mark at each."""
+MARKS = 10
+"""About so many marks are on a longer one, where several diagrams share a legend."""
+DASHES = ("-", "--", ":")
+"""Whole responses, answers alone or a variant, and answers of a variant."""
+SMALL: dict[str, Any] = {"fontsize": 7.5, "color": FAINT}
+
 
 @dataclass(frozen=True)
 class Line(Measured):
     """One line of the diagram."""
 
+    variant_of: str = ""
+    """The title of the line whose colour and mark this one takes, dashed and with hollow marks: the same model with a
+    scratchpad, for one. That line need not be drawn itself."""
 
-def draw_curves(lines: Sequence[Line], *, count: int | None = None, answers: bool = False) -> Figure:
-    """The lines, along the diagonal or at one `count`, in whole responses (solid) or in `answers` alone (dashed)."""
-    if not lines:
+
+Name = tuple[str, int]
+"""A title, and which of the lines of this title in its panel it is: 0 for the first."""
+
+
+def draw_curves(
+    lines: Sequence[Line], *, count: int | None = None, answers: bool = False, chance: float | None = None
+) -> Figure:
+    """The lines, along the diagonal or at one `count`, in whole responses (solid) or in `answers` alone (dashed).
+
+    The accuracy that guessing has, `chance`, is a dotted line.
+    """
+    return draw_curve_panels({"": lines}, count=count, answers=answers, chance=chance)
+
+
+def draw_curve_panels(
+    panels: Mapping[str, Sequence[Line]],
+    *,
+    count: int | None = None,
+    answers: bool = False,
+    chance: float | None = None,
+) -> Figure:
+    """Diagrams side by side, each under its title, with one legend: lines of one title look the same in all of them."""
+    if not any(panels.values()):
         raise InputError("There is nothing to draw: give one or more grids.")
-    cuts = [_cut(line, count, answers) for line in lines]
-    names = [_name(line) for line in lines]
-    figure = Figure(figsize=(6.8, max(3.8, 0.6 + 0.18 * len("\n".join(names).splitlines()))), layout="constrained")
+    if chance is not None and not 0 <= chance <= 1:
+        raise InputError(f"Guessing cannot have an accuracy of {chance}: give a chance from 0 to 1.")
+    named = {title: _named(title, lines) for title, lines in panels.items()}
+    cuts = {title: [_cut(line, count, answers) for line in lines] for title, lines in panels.items()}
+    together: dict[Name, list[Line]] = {}
+    for name, line in chain.from_iterable(lines.items() for lines in named.values()):
+        together.setdefault(name, []).append(line)
+    looks, several = _looks(together), len(panels) > 1
+    labels = [_label(lines) for lines in together.values()]
+    height = max(3.8, 0.6 + 0.18 * len("\n".join(labels).splitlines()))
+    figure = Figure(figsize=(2.9 + 3.9 * len(panels), height), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for number, (name, (length, middle, low, high)) in enumerate(zip(names, cuts, strict=True)):
-        colour, mark = LINE_COLOURS[number % len(LINE_COLOURS)], LINE_MARKS[number % len(LINE_MARKS)]
-        axes.plot(
-            *(length, middle),
-            color=colour,
-            marker=mark,
-            markersize=4 if len(length) <= 40 else 2,
-            linestyle="--" if answers else "-",
-            linewidth=1.4,
-            label=name,
-        )
-        axes.fill_between(length, low, high, color=colour, alpha=0.15, linewidth=0)
-    _mark_training(axes, [_trained_up_to(line, count) for line in lines])
+    row: Sequence[Axes] = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    handles: dict[Name, Artist] = {}
+    for axes, title in zip(row, panels, strict=True):
+        for name, cut in zip(named[title], cuts[title], strict=True):
+            number, hollow = looks[name]
+            drawn = _draw_line(axes, cut, number, hollow=hollow, answers=answers, sparse=several)
+            handles.setdefault(name, drawn)
+        _mark_training(axes, [_trained_up_to(line, count) for line in panels[title]])
+        _finish(axes, cuts[title], _length_name({line.task for line in panels[title]}, count))
+        _write_head(axes, title, _asked(panels[title]) if several else "")
+        if chance is not None:
+            axes.axhline(chance, color=FAINT, linestyle=":", linewidth=0.9, zorder=1.5)
+    if chance is not None:
+        _write_chance(row[-1], chance)
+    lines = list(chain.from_iterable(panels.values()))
+    metrics = sorted({grid.metric for line in lines for grid in line.grids})
+    row[0].set_ylabel("answer accuracy" if answers else f"{' or '.join(metrics)} accuracy")
+    _write_legend(figure, dict(zip(handles.values(), labels, strict=True)))
+    figure.supxlabel(_bands(lines) if several else f"{_asked(lines)} · {_bands(lines)}", **SMALL)
+    return figure
+
+
+def _named(title: str, lines: Sequence[Line]) -> dict[Name, Line]:
+    if not lines:
+        raise InputError(f"There is nothing to draw in {title!r}: give one or more grids.")
+    titles = [line.title for line in lines]
+    return {(line.title, titles[:place].count(line.title)): line for place, line in enumerate(lines)}
+
+
+def _looks(together: Mapping[Name, Sequence[Line]]) -> dict[Name, tuple[int, bool]]:
+    """The number of each line's colour and mark, and whether it is hollow."""
+    looks: dict[Name, tuple[int, bool]] = {}
+    numbers: dict[Name, int] = {}
+    for name, lines in together.items():
+        origins = {line.variant_of for line in lines}
+        if len(origins) > 1:
+            raise InputError(f"{name[0]!r} is a variant of different lines: it needs the same in every panel.")
+        origin = origins.pop()
+        look = numbers.setdefault((origin, 0) if origin else name, len(numbers)), bool(origin)
+        if origin and look in looks.values():
+            raise InputError(f"Two variants of {origin!r} would look the same: draw one of them as a line of its own.")
+        looks[name] = look
+    return looks
+
+
+def _draw_line(
+    axes: Axes, cut: NDArray[np.float64], number: int, *, hollow: bool, answers: bool, sparse: bool
+) -> Line2D:
+    length, middle, low, high = cut
+    colour = LINE_COLOURS[number % len(LINE_COLOURS)]
+    few = len(length) <= MAX_MARKED
+    step = ceil(len(length) / MARKS)
+    (drawn,) = axes.plot(
+        *(length, middle),
+        color=colour,
+        marker=LINE_MARKS[number % len(LINE_MARKS)],
+        markerfacecolor="white" if hollow else colour,
+        markersize=4 if few or sparse else 2,
+        markevery=None if few or not sparse else ((number + hollow * step // 2) % step, step),
+        linestyle=DASHES[answers + hollow],
+        linewidth=1.4,
+    )
+    axes.fill_between(length, low, high, color=colour, alpha=0.15, linewidth=0)
+    return drawn
+
+
+def _finish(axes: Axes, cuts: Sequence[NDArray[np.float64]], name: str) -> None:
     longest, shortest = max(points[0].max() for points in cuts), min(points[0].min() for points in cuts)
     margin = max(0.02 * (longest - shortest), 0.5)
-    axes.set(xlim=(shortest - margin, longest + margin), ylim=(-0.03, 1.03))
-    axes.set_xlabel(_length_name({line.task for line in lines}, count))
-    metrics = sorted({grid.metric for line in lines for grid in line.grids})
-    axes.set_ylabel("answer accuracy" if answers else f"{' or '.join(metrics)} accuracy")
+    axes.set(xlim=(shortest - margin, longest + margin), ylim=(-0.03, 1.03), xlabel=name)
     axes.xaxis.set_major_locator(MaxNLocator(10, integer=True, steps=[1, 2, 5, 10], min_n_ticks=1))
     axes.grid(linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    _write_legend(figure, axes)
-    figure.supxlabel(_caption(lines), fontsize=7.5, color=FAINT)
-    return figure
+
+
+def _write_head(axes: Axes, title: str, asked: str) -> None:
+    axes.set_title(textwrap.fill(title, 48), fontsize=10, pad=18 if asked else None, parse_math=False)
+    axes.annotate(
+        asked, (0.5, 1), xycoords="axes fraction", xytext=(0, 5), textcoords="offset points", ha="center", **SMALL
+    )
+
+
+def _write_chance(axes: Axes, chance: float) -> None:
+    """A name for the dotted line, right of the diagram: lines often end at this height."""
+    beside = axes.get_yaxis_transform()
+    axes.annotate(
+        "guessing", (1, chance), xycoords=beside, xytext=(3, 0), textcoords="offset points", va="center", **SMALL
+    )
 
 
 def _cut(line: Line, count: int | None, answers: bool) -> NDArray[np.float64]:
@@ -127,11 +234,13 @@ def _mark_training(axes: Axes, limits: Sequence[int | None]) -> None:
         axes.plot([], [], color=FAINT, linestyle=":", linewidth=1.4, label="end of the lengths trained on")
 
 
-def _name(line: Line) -> str:
-    if not line.runs:
-        return textwrap.fill(line.title, 34)
-    whole = f"{line.title} ({line.runs})"
-    return whole if len(whole) <= 34 else f"{textwrap.fill(line.title, 34)}\n({line.runs})"
+def _label(lines: Sequence[Line]) -> str:
+    """The title with the number of runs; lines of one title in several panels may differ in that."""
+    title, runs = lines[0].title, " or ".join(dict.fromkeys(line.runs or "one run" for line in lines))
+    if runs == "one run":
+        return textwrap.fill(title, 34)
+    whole = f"{title} ({runs})"
+    return whole if len(whole) <= 34 else "\n".join(textwrap.fill(part, 34) for part in (title, f"({runs})"))
 
 
 def _length_name(tasks: set[str], count: int | None) -> str:
@@ -143,14 +252,22 @@ def _length_name(tasks: set[str], count: int | None) -> str:
     return "operand length = number of operands" if count is None else f"operand length, with {count} operands"
 
 
-def _write_legend(figure: Figure, axes: Axes) -> None:
-    legend = figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize=8, frameon=False)
+def _write_legend(figure: Figure, lines: Mapping[Artist, str]) -> None:
+    others: dict[str, Artist] = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            others.setdefault(label, handle)
+    handles, labels = [*lines, *others.values()], [*lines.values(), *others]
+    legend = figure.legend(handles, labels, loc="outside right upper", fontsize=8, frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
-def _caption(lines: Sequence[Line]) -> str:
-    bands = {"quartiles of several runs" if line.runs else "95 % Wilson intervals" for line in lines}
+def _asked(lines: Sequence[Line]) -> str:
     how = list(dict.fromkeys(line.how for line in lines))
-    asked = how[0] if len(how) == 1 else "samples and decoding differ between lines"
-    return f"{asked} · bands: {', '.join(sorted(bands))}"
+    return how[0] if len(how) == 1 else "samples and decoding differ between lines"
+
+
+def _bands(lines: Sequence[Line]) -> str:
+    bands = {"quartiles of several runs" if line.runs else "95 % Wilson intervals" for line in lines}
+    return f"bands: {', '.join(sorted(bands))}"

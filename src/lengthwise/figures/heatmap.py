@@ -44,15 +44,21 @@ LEFT, RIGHT, TICKS, CAPTION, TITLE_LINE = 0.72, 0.18, 0.52, 0.42, 0.19
 
 @dataclass(frozen=True)
 class Panel(Measured):
-    """One heatmap."""
+    """One heatmap; without a grid it is an empty frame in the place of what was not run."""
 
 
-def draw_heatmaps(panels: Sequence[Panel]) -> Figure:
-    """The panels side by side, three in a row, with one scale of colours."""
+def draw_heatmaps(panels: Sequence[Panel], *, per_row: int = PER_ROW) -> Figure:
+    """The panels side by side, so many in a row, with one scale of colours.
+
+    An empty frame has the axes of the first panel that has any.
+    """
     if not panels:
         raise InputError("There is nothing to draw: give one or more grids.")
-    drawings = [_Drawing(panel) for panel in panels]
-    rows = [drawings[start : start + PER_ROW] for start in range(0, len(drawings), PER_ROW)]
+    if per_row < 1:
+        raise InputError(f"Panels cannot stand {per_row} in a row: give 1 or more.")
+    measured = next((panel for panel in panels if panel.grids), panels[0])
+    drawings = [_Drawing(panel, measured) for panel in panels]
+    rows = [drawings[start : start + per_row] for start in range(0, len(drawings), per_row)]
     heads = [max(drawing.head for drawing in row) for row in rows]
     boxes = [max(SMALLEST_BOX, *(drawing.height for drawing in row)) for row in rows]
     slot = LEFT + BOX + RIGHT
@@ -81,21 +87,23 @@ def draw_heatmaps(panels: Sequence[Panel]) -> Figure:
 class _Drawing:
     """A panel with its cells in order and its measures in inches."""
 
-    def __init__(self, panel: Panel) -> None:
-        spread = panel.spread()
+    def __init__(self, panel: Panel, measured: Panel) -> None:
+        self.run = bool(panel.grids)
+        shown = panel if self.run else measured
+        spread = shown.spread()
         if "count" not in spread.axes:
             raise InputError(
-                f"{panel.title!r} has lengths only, and a heatmap needs counts as well: draw curves of {panel.task}."
+                f"{shown.title!r} has lengths only, and a heatmap needs counts as well: draw curves of {shown.task}."
             )
         lengths, counts = np.array(spread.axes["length"]), np.array(spread.axes["count"])
         upward, rightward = lengths.argsort(), counts.argsort()
         self.lengths, self.counts = lengths[upward], counts[rightward]
         self.accuracy: NDArray[np.float64] = np.array(spread.median, dtype=np.float64)[np.ix_(upward, rightward)]
-        self.trained_on = panel.trained_on
-        self.names = AXIS_NAMES.get(panel.task, OTHER_AXIS_NAMES)
+        self.trained_on = shown.trained_on
+        self.names = AXIS_NAMES.get(shown.task, OTHER_AXIS_NAMES)
         self.title, self.runs = textwrap.fill(panel.title, 44), panel.runs
         self.head = TITLE_LINE * (1 + self.title.count("\n") + bool(self.runs)) + 0.1
-        self.caption = f"{panel.how}\n{self._lowest()}"
+        self.caption = f"{panel.how}\n{self._lowest()}" if self.run else ""
         cell = min(BOX / max(self.accuracy.shape), LARGEST_CELL)
         self.height, self.width = (cells * cell for cells in self.accuracy.shape)
 
@@ -110,6 +118,22 @@ class _Drawing:
 
     def draw(self, axes: Axes) -> None:
         rows, columns = self.accuracy.shape
+        if self.run:
+            self._fill(axes)
+        else:
+            axes.text(columns / 2, rows / 2, "not run", ha="center", va="center", fontsize=10, color=FAINT)
+        axes.set(xlim=(0, columns), ylim=(0, rows))
+        axes.set_ylabel(self.names[0], fontsize=9)
+        axes.set_xlabel(self.names[1], fontsize=9)
+        for axis, values in ((axes.xaxis, self.counts), (axes.yaxis, self.lengths)):
+            shown = thinned(values.tolist())
+            axis.set_ticks([place + 0.5 for place in shown], [str(values[place]) for place in shown], fontsize=8)
+            axis.set_tick_params(length=3.5, width=0.6)
+        for spine in axes.spines.values():
+            spine.set(linewidth=0.6, color=FAINT)
+
+    def _fill(self, axes: Axes) -> None:
+        rows, columns = self.accuracy.shape
         cells = axes.pcolormesh(np.ma.masked_invalid(self.accuracy), cmap=COLOURS, vmin=0, vmax=1)
         if max(rows, columns) <= MAX_PARTED:
             cells.set(edgecolor="white", linewidth=0.25)
@@ -120,15 +144,6 @@ class _Drawing:
         if max(rows, columns) <= MAX_NUMBERED:
             self._write_numbers(axes)
         self._box_training(axes)
-        axes.set(xlim=(0, columns), ylim=(0, rows))
-        axes.set_ylabel(self.names[0], fontsize=9)
-        axes.set_xlabel(self.names[1], fontsize=9)
-        for axis, values in ((axes.xaxis, self.counts), (axes.yaxis, self.lengths)):
-            shown = thinned(values.tolist())
-            axis.set_ticks([place + 0.5 for place in shown], [str(values[place]) for place in shown], fontsize=8)
-            axis.set_tick_params(length=3.5, width=0.6)
-        for spine in axes.spines.values():
-            spine.set(linewidth=0.6, color=FAINT)
 
     def _write_numbers(self, axes: Axes) -> None:
         size = min(9.0, 72 * self.width / self.accuracy.shape[1] * 0.3)

@@ -94,6 +94,8 @@ class Known:
     """How many tokens each sequence has."""
     highest: tuple[int, ...]
     """The largest id of each level."""
+    plain: bool | None = None
+    """Whether ids are the index in every sequence; None where that is not known."""
     neighbours: Neighbours | None = None
     """Of the tokens that `neighbours_of` names, where they were found beforehand."""
 
@@ -109,6 +111,20 @@ class Sequences:
         each = boundaries.diff()
         self.row = torch.repeat_interleave(torch.arange(len(each), device=boundaries.device), each, output_size=tokens)
         self.index = torch.arange(tokens, device=boundaries.device) - boundaries[:-1][self.row]
+
+    @property
+    def _spread(self) -> float:
+        """How much longer than the shortest of its group a sequence may be.
+
+        Attention costs the square of the padded length: on a CPU a group ends where its shortest would cost double. A
+        GPU waits for the many small kernels of many groups longer than for a few large ones.
+        """
+        return 4 if self.boundaries.is_cuda else 2**0.5
+
+    @property
+    def _multiple(self) -> int:
+        """What padded lengths are multiples of: GPU kernels with a bias want rows that are aligned."""
+        return 16 if self.boundaries.is_cuda else 1
 
     @cached_property
     def sizes(self) -> Sequence[int]:
@@ -127,9 +143,9 @@ class Sequences:
         order = sorted(range(len(self.sizes)), key=self.sizes.__getitem__)
         groups, first = [], 0
         for place in range(1, len(order) + 1):
-            # Attention costs the square of the padded length: a group ends where its shortest would cost double.
-            if place == len(order) or self.sizes[order[place]] > 2**0.5 * self.sizes[order[first]]:
-                groups.append((order[first:place], self.sizes[order[place - 1]]))
+            if place == len(order) or self.sizes[order[place]] > self._spread * self.sizes[order[first]]:
+                longest = self.sizes[order[place - 1]]
+                groups.append((order[first:place], longest + -longest % self._multiple))
                 first = place
         return Arrangement(self.boundaries, self._tokens, groups)
 
@@ -293,7 +309,13 @@ def padded(query: Packed, key: Packed, value: Packed, context: Context, layer: i
     """Sequences side by side; with the encoding's bias in that layer, if one is given."""
     arranged = context.sequences.apart
     biases: list[Tensor | None] = [None] * len(arranged.shapes)
-    if layer is not None:
+    if layer is not None and context.place.is_plain:  # one bias serves all sequences
+        longest = max(length for _, length in arranged.shapes)
+        index = torch.arange(longest, device=query.device)[None]
+        plain = Place(index.expand(len(context.place.ids), -1, -1), index, plain=True)
+        bias = masked_bias(context.hooks, layer, plain, plain, causal(longest, query.device)).to(query.dtype)
+        biases = [bias[..., :length, :length] for _, length in arranged.shapes]
+    elif layer is not None:
         biases = [
             masked_bias(context.hooks, layer, place, place, causal(place.index.shape[1], query.device))
             for place in arranged.places(context.place)

@@ -185,7 +185,7 @@ class Transformer(nn.Module):
         after each; both are slower. `cache` keeps keys and values for `step`.
         """
         sequences = Sequences(boundaries, tokens.shape[0], known.sizes if known else None)
-        place = Place(position_ids, sequences.index, known.highest if known else None)
+        place = Place(position_ids, sequences.index, known.highest if known else None, known.plain if known else None)
         context = Context(
             self.hooks, sequences, place, self.score_scale, captured, wanted=wanted, layers=len(self.blocks)
         )

@@ -12,6 +12,7 @@ positions.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import torch
@@ -30,6 +31,13 @@ class Place:
     index: Int[Tensor, "*shape"]
     highest: tuple[int, ...] | None = None
     """The largest id of each level, where that is known without reading it back from the device."""
+    plain: bool | None = None
+    """Whether ids are the index in every sequence; None where that is not known."""
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether ids are the index in every sequence: read back if need be."""
+        return bool((self.ids == self.index).all()) if self.plain is None else self.plain
 
     @property
     def highest_ids(self) -> tuple[int, ...]:

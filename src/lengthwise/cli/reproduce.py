@@ -1,0 +1,138 @@
+"""lengthwise reproduce: a figure of the paper, end to end; without a name, what there is and how far it has come."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from rich.console import Console
+from rich.table import Column, Table
+from tyro.conf import Positional, arg
+
+from lengthwise import experiments
+from lengthwise import reproduce as reproducing
+from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
+from lengthwise.errors import InputError
+from lengthwise.experiments.base import SCALES
+from lengthwise.progress import TrainingProgress
+from lengthwise.reproduce import Report
+
+
+@dataclass(frozen=True)
+class _Reproduce:
+    names: Annotated[
+        Positional[tuple[str, ...]], arg(metavar="NAME …", help="figures, or all; without one, they are listed")
+    ] = ()
+    scale: Annotated[
+        Literal["smoke", "small", "paper"],
+        arg(help="smoke: seconds on a CPU · small: minutes on a GPU · paper: the paper's own steps, seeds and samples"),
+    ] = "small"
+    out: Annotated[Path, arg(metavar="FOLDER", help="runs, grids and figures; what is there is not done again")] = Path(
+        "runs/reproduce"
+    )
+    seeds: Annotated[str | None, arg(help="0:4, or 0,2,5; as many as the scale has unless given")] = None
+    only: Annotated[
+        tuple[str, ...], arg(help="only runs whose names, seeds apart, match one of these: 'windowed-*'")
+    ] = ()
+    workers: Annotated[int, arg(help="runs at a time, a process each; on one GPU small models gain from several")] = 1
+    device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
+    report: Annotated[Flag, arg(help="run nothing: draw and compare what is there")] = False
+    table: Annotated[Flag, arg(help="run nothing: print all claims of the paper, compared, as Markdown")] = False
+    json: Annotated[Flag, arg(help="print as JSON")] = False
+
+
+def run(arguments: list[str]) -> None:
+    """List, or reproduce and compare."""
+    options = parse(_Reproduce, "reproduce", arguments)
+    if options.table:
+        print(reproducing.claims_table(options.out), end="")
+        return
+    if not options.names:
+        _list(options)
+        return
+    names = list(experiments.kinds()) if options.names == ("all",) else list(options.names)
+    console = Console(stderr=True, highlight=False) if options.json else console_for_people()
+    live = options.workers == 1 and not options.json
+    try:
+        reports = reproducing.reproduce(
+            names,
+            scale=options.scale,
+            out=options.out,
+            seeds=None if options.seeds is None else _seeds(options.seeds),
+            only=options.only,
+            workers=options.workers,
+            device=options.device,
+            run=not options.report,
+            say=lambda line: console.print(line, soft_wrap=True),
+            observer=(lambda: TrainingProgress(console)) if live else None,
+        )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"stopped; what is done is kept in {options.out}, and the same command goes on."
+        ) from None
+    if options.json:
+        print(json.dumps([_as_json(report) for report in reports]))
+        return
+    for report in reports:
+        _print(console, report)
+
+
+def _seeds(text: str) -> list[int]:
+    """Numbers from 0 up, where sizes begin at 1."""
+    if text.strip() == "0":
+        return [0]
+    shifted = numbers(text, "--seeds") if not text.startswith("0") else None
+    if shifted is not None:
+        return shifted
+    if text.startswith("0:"):
+        return [0, *numbers(f"1:{text[2:]}", "--seeds")]
+    if text.startswith("0,"):
+        return [0, *numbers(text[2:], "--seeds")]
+    raise InputError(f"--seeds must be numbers such as 0:3 or 0,2,5, not {text!r}.")
+
+
+def _list(options: _Reproduce) -> None:
+    states = {
+        name: {scale: reproducing.state(kind(), scale, options.out) for scale in SCALES}
+        for name, kind in experiments.kinds().items()
+    }
+    if options.json:
+        print(
+            json.dumps(
+                {
+                    name: {"figure": kind.figure, "summary": kind.summary}
+                    | {scale: asdict(states[name][scale]) for scale in SCALES}
+                    for name, kind in experiments.kinds().items()
+                }
+            )
+        )
+        return
+    longest = max(map(len, states))
+    table = Table(Column("figure", min_width=longest), "the paper's", "what it compares", *SCALES)
+    table.title, table.title_justify = f"Runs done of runs wanted, in {options.out}", "left"
+    for name, kind in experiments.kinds().items():
+        shown = [f"{state.runs} of {state.wanted}" for state in states[name].values()]
+        table.add_row(name, kind.figure, kind.summary, *shown)
+    console_for_people().print(table)
+
+
+def _print(console: Console, report: Report) -> None:
+    far = f"{report.state.runs} of {report.state.wanted} runs"
+    table = Table("the paper says", "its number", "here", "verdict", title=f"{report.name}, {report.scale}: {far}")
+    table.title_justify = "left"
+    for claim in report.claims:
+        seeds = "" if claim.verdict == "not run" else f" ({claim.seeds} seed{'s' if claim.seeds != 1 else ''})"
+        table.add_row(claim.says, claim.paper, "–" if claim.verdict == "not run" else claim.ours + seeds, claim.verdict)
+    console.print(table)
+    for picture in report.pictures.values():
+        console.print(f"picture: {picture}", soft_wrap=True)
+
+
+def _as_json(report: Report) -> dict[str, object]:
+    return {
+        "name": report.name,
+        "scale": report.scale,
+        **asdict(report.state),
+        "pictures": {name: str(file) for name, file in report.pictures.items()},
+        "claims": [asdict(claim) for claim in report.claims],
+    }

@@ -1,0 +1,78 @@
+"""Addition: training sets of 20,000 to 10,000,000 problems (Figure 13).
+
+lengthwise reproduce addition-data-size --scale small --workers 6
+"""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from matplotlib.figure import Figure
+
+from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.setups import addition_scales, case, windowed
+from lengthwise.figures.heatmap import draw_heatmaps
+from lengthwise.recipe import Recipe
+
+PRESETS = {
+    20_000: "addition-data-20k",
+    100_000: "addition-data-100k",
+    500_000: "addition-coupling-scratchpad",
+    2_000_000: "addition-data-2m",
+    10_000_000: "addition-data-10m",
+}
+
+
+def titled(problems: int) -> str:
+    """The title of a case."""
+    return f"{problems:,} problems"
+
+
+class AdditionDataSize(Experiment):
+    """What the size of the training set matters."""
+
+    name = "addition-data-size"
+    place = 8
+    figure = "Figure 13"
+    summary = "addition: data sets of 20,000 to 10,000,000 problems"
+    scales: ClassVar = addition_scales(seeds=8)
+
+    def cases(self, scale: Scale) -> list[Case]:
+        paper = [case(preset, titled(problems), scale) for problems, preset in PRESETS.items()]
+        if scale.problems is not None:  # sizes that still differ, where all are small
+            sizes = range(scale.problems, scale.problems + len(paper))
+            paper = [
+                one if problems == 500_000 else replace(one, recipe=_sized(one, size))
+                for one, problems, size in zip(paper, PRESETS, sizes, strict=True)
+            ]
+        ours = [
+            windowed(
+                scale,
+                f"windowed (ours), {titled(problems)}",
+                label=PRESETS[problems].removeprefix("addition-") if problems != 500_000 else "data-500k",
+                data={"problems": problems if scale.problems is None else scale.problems},
+            )
+            for problems in (20_000, 100_000, 500_000)
+        ]
+        return [*paper, *ours]
+
+    def draw(self, found: Found) -> dict[str, Figure]:
+        return {self.name: draw_heatmaps(found.panels(), per_row=4)}
+
+    def claims(self, found: Found) -> list[Claim]:
+        means = {problems: found.mean_beyond(titled(problems), 10) for problems in PRESETS}
+        known = [mean for mean in means.values() if mean is not None]
+        spread = max(known) - min(known) if len(known) == len(means) else None
+        return [
+            Claim(
+                says="the size of the training set has no significant impact",
+                paper="shown as heatmaps",
+                ours="mean beyond 10 × 10: "
+                + ", ".join(f"{per_cent(mean)} ({problems:,})" for problems, mean in means.items()),
+                verdict=judged(None if spread is None else 1 - spread, confirmed=0.85, weaker=0.7),
+                seeds=found.seeds(*map(titled, PRESETS)),
+            )
+        ]
+
+
+def _sized(one: Case, problems: int) -> Recipe:
+    return replace(one.recipe, data=replace(one.recipe.data, problems=problems))

@@ -1,0 +1,58 @@
+"""Addition: one layer of 4 or 8 heads of 128 or 256 dimensions, at the same width (Figure 11).
+
+lengthwise reproduce addition-head-dim --scale small --workers 4
+"""
+
+from typing import ClassVar
+
+from matplotlib.figure import Figure
+
+from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.setups import addition_scales, case
+from lengthwise.figures.heatmap import draw_heatmaps
+
+PRESETS = {
+    (4, 256): "addition-1l4h",
+    (4, 128): "addition-1l4h-head128",
+    (8, 256): "addition-1l8h-head256",
+    (8, 128): "addition-1l8h",
+}
+
+
+def titled(heads: int, dim: int) -> str:
+    """The title of a case, by the paper's dimensions."""
+    return f"{heads} heads of width/{1024 // dim}"
+
+
+class AdditionHeadDim(Experiment):
+    """What the width of heads matters. Windowed coupling has no scores of content, so the question does not arise."""
+
+    name = "addition-head-dim"
+    place = 6
+    figure = "Figure 11"
+    summary = "addition: one layer, 4 or 8 heads, 128 or 256 dimensions each"
+    scales: ClassVar = addition_scales(seeds=8)
+
+    def cases(self, scale: Scale) -> list[Case]:
+        return [case(preset, titled(*size), scale) for size, preset in PRESETS.items()]
+
+    def draw(self, found: Found) -> dict[str, Figure]:
+        return {self.name: draw_heatmaps(found.panels(), per_row=2)}
+
+    def claims(self, found: Found) -> list[Claim]:
+        claims = []
+        for heads, what in ((8, "1 layer of 8 heads improves with wider heads"), (4, "1 layer of 4 heads needs them")):
+            wide, narrow = titled(heads, 256), titled(heads, 128)
+            first, second = found.mean_beyond(wide, 10), found.mean_beyond(narrow, 10)
+            better = None if first is None or second is None else float(first > second)
+            ours = f"mean beyond 10 × 10 {per_cent(first)} wide, {per_cent(second)} narrow"
+            claims.append(
+                Claim(
+                    says=what,
+                    paper="shown as heatmaps",
+                    ours=ours,
+                    verdict=judged(better, confirmed=1),
+                    seeds=found.seeds(wide, narrow),
+                )
+            )
+        return claims

@@ -1,0 +1,363 @@
+"""The paper's figures, end to end: train what is missing, measure it, draw, and compare with what the paper says.
+
+    report = lw.reproduce.reproduce(["parity"], scale="smoke", out="runs/reproduce")
+
+A folder of reproductions holds a folder for every scale, with the runs in it, ordinary run folders shared by all figures
+that need them, and a folder for every figure with its pictures and its comparison:
+
+    small/addition-coupling-scratchpad-seed0/    config, metrics, weights, grids/
+    small/figures/addition-methods.png
+    small/figures/addition-methods.json          the claims, compared
+
+What is done is known by its files: a whole grid is never measured again, a finished run never trained again, and
+weights are not needed where all grids are there. Several processes may share the work, each with runs of its own.
+"""
+
+import multiprocessing
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from fnmatch import fnmatch
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from lengthwise import checkpoint
+from lengthwise.device import pick_device
+from lengthwise.errors import InputError
+from lengthwise.evaluate import evaluate
+from lengthwise.experiments import Case, Claim, Experiment, Measurement, experiment, kinds
+from lengthwise.experiments.attention_patterns import map_of
+from lengthwise.experiments.base import SCALES
+from lengthwise.figures.saving import save_figure
+from lengthwise.focus import focus
+from lengthwise.looking import average_attention
+from lengthwise.recipe import Recipe
+from lengthwise.results import Grid, read_json, write_json
+from lengthwise.runs import Run
+from lengthwise.solver import Solver
+from lengthwise.train import Observer, train
+
+FIGURES = "figures"
+
+Say = Callable[[str], None]
+"""Told in a line what has happened."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """One run: to be trained, unless it is, and measured."""
+
+    folder: Path
+    recipe: Recipe
+    measurements: tuple[Measurement, ...]
+
+    @property
+    def missing(self) -> tuple[Measurement, ...]:
+        """What has not been measured yet."""
+        return tuple(one for one in self.measurements if not _is_whole(self.folder / "grids" / one.file))
+
+    @property
+    def cost(self) -> float:
+        """How long it takes, roughly, in any unit."""
+        model, training = self.recipe.model, self.recipe.training
+        hooks = self.recipe.encoding.build(self.recipe.shape)
+        waiting, pairs = 3e7, 2 if hooks.has_bias and hooks.reach is None else 1
+        return (
+            training.steps * model.layers * pairs * (waiting + training.batch_size * model.width * (model.width + 512))
+        )
+
+    def require_same(self) -> None:
+        """Refuse to take another recipe's run for this one."""
+        if (self.folder / checkpoint.CONFIG).is_file():
+            different = Run(self.folder).recipe.differences(self.recipe)
+            if different:
+                raise InputError(
+                    f"{str(self.folder)!r} holds a run by another recipe: its {different[0]}. Move it away, or give "
+                    "another folder with --out."
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """How far a figure has come at a scale."""
+
+    runs: int
+    """How many runs have been trained and measured."""
+    wanted: int
+    """How many it takes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """A figure, drawn and compared."""
+
+    name: str
+    scale: str
+    state: State
+    pictures: dict[str, Path]
+    claims: list[Claim]
+
+
+def reproduce(
+    names: Sequence[str],
+    *,
+    scale: str = "small",
+    out: str | Path = "runs/reproduce",
+    seeds: Iterable[int] | None = None,
+    only: Sequence[str] = (),
+    workers: int = 1,
+    device: str | None = None,
+    run: bool = True,
+    say: Say = lambda line: None,
+    observer: Callable[[], Observer] | None = None,
+) -> list[Report]:
+    """Do what is missing of some figures, several runs at a time if asked to; then draw and compare them.
+
+    `seeds` are those of the scale unless given, `only` keeps to runs whose names match a pattern such as parity-*. With `run`
+    false nothing is trained or measured. Runs that fail do not stop the others; they are named in the end.
+    """
+    experiments = [experiment(name) for name in dict.fromkeys(names)]
+    folder = Path(out)
+    if workers < 1:
+        raise InputError(f"workers must be 1 or more, not {workers}.")
+    failed: dict[str, str] = {}
+    if run:
+        asked = jobs(experiments, scale, folder, seeds, only)
+        for job in asked:
+            job.require_same()
+        todo = [job for job in asked if job.missing]
+        say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already")
+        failed = _work(todo, workers, device, say, observer)
+    reports = [_report(one, scale, folder) for one in experiments]
+    if failed:
+        name, reason = next(iter(failed.items()))
+        raise InputError(f"{len(failed)} of {len(todo)} runs failed; {name}: {reason}")
+    return reports
+
+
+def jobs(
+    experiments: Sequence[Experiment],
+    scale: str,
+    out: Path,
+    seeds: Iterable[int] | None = None,
+    only: Sequence[str] = (),
+) -> list[Job]:
+    """The runs that figures need, each once, first seeds first and long runs before short ones."""
+    found: dict[Path, Job] = {}
+    wanted = None if seeds is None else list(seeds)
+    for one in experiments:
+        for case in one.plan(scale):
+            if only and not any(fnmatch(case.key, pattern) for pattern in only):
+                continue
+            for seed in range(one.scale(scale).seeds) if wanted is None else wanted:
+                job = _job(case, seed, out / scale)
+                before = found.get(job.folder)
+                if before is not None:
+                    assert before.recipe.differences(job.recipe) == [], f"{case.key} means two things"
+                    both = tuple(dict.fromkeys((*before.measurements, *job.measurements)))
+                    job = replace(before, measurements=both)
+                found[job.folder] = job
+    return sorted(found.values(), key=lambda job: (job.recipe.seed, -job.cost))
+
+
+def _job(case: Case, seed: int, folder: Path) -> Job:
+    return Job(folder=folder / f"{case.key}-seed{seed}", recipe=case.seeded(seed), measurements=case.measurements)
+
+
+def state(one: Experiment, scale: str, out: str | Path) -> State:
+    """How far a figure has come."""
+    asked = jobs([one], scale, Path(out))
+    return State(runs=sum(not job.missing for job in asked), wanted=len(asked))
+
+
+def claims_table(out: str | Path) -> str:
+    """All claims of the paper, compared at the largest scale of which anything has been run, in Markdown."""
+    lines = [
+        "| figure | the paper says | its number | here | scale | seeds | verdict |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, kind in kinds().items():
+        one = kind()
+        begun = [scale for scale in SCALES[1:] if state(one, scale, out).runs]
+        scale = begun[-1] if begun else "small"
+        for claim in one.claims(one.found(scale, Path(out))):
+            told = "–" if claim.verdict == "not run" else scale
+            seeds = str(claim.seeds) if claim.seeds else "–"
+            ours = "–" if claim.verdict == "not run" else claim.ours
+            lines.append(
+                f"| `{name}`, {kind.figure} | {claim.says} | {claim.paper} | {ours} | {told} | {seeds} "
+                f"| {claim.verdict} |"
+            )
+    return "\n".join(lines) + "\n"
+
+
+# One run.
+
+
+def work(job: Job, device: str | None = None, observer: Observer | None = None) -> str:
+    """Train and measure a run, as far as that is missing; says in a line how it went."""
+    begun = time.monotonic()
+    chosen = pick_device(device)
+    if not job.missing:
+        return "done already"
+    run = train(job.recipe, job.folder, resume=True, device=chosen, observer=observer)
+    trained = time.monotonic() - begun
+    model = run.model.to(chosen).eval()
+    words = [f"{job.recipe.training.steps:,} steps in {trained:.0f} s"]
+    for one in job.missing:
+        words.append(measure(model, one, job.folder))
+    return f"{', '.join(words)}; {time.monotonic() - begun:.0f} s in all"
+
+
+def measure(model: Solver, asked: Measurement, folder: Path) -> str:
+    """One measurement of a model, into its run folder; says the largest size's accuracy."""
+    file = folder / "grids" / asked.file
+    if asked.kind == "attention":
+        assert asked.counts is not None
+        found = average_attention(
+            model, length=asked.lengths[0], count=asked.counts[0], samples=asked.samples, name=folder.name
+        )
+        found.save(map_of(file))
+        scores = focus(found)
+        write_json(file, {"kind": "focus", "focus": scores.to_json(), "about": found.about})
+        return f"most on what matters {max(max(layer) for layer in scores.weight):.0%}"
+    grid = evaluate(
+        model,
+        lengths=asked.lengths,
+        counts=asked.counts,
+        samples=asked.samples,
+        decoding=asked.decoding,
+        out=file,
+        name=folder.name,
+    )
+    rates = [rate for row in (grid.answer_accuracy if asked.counts is None else grid.accuracy) for rate in row]
+    return f"mean {sum(rate or 0 for rate in rates) / len(rates):.1%}" + (
+        " decoded" if asked.decoding == "greedy" else ""
+    )
+
+
+def _is_whole(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    return "focus" in read_json(file) if file.name.startswith("focus") else Grid.load(file).complete
+
+
+# Many runs.
+
+
+def _work(
+    todo: Sequence[Job], workers: int, device: str | None, say: Say, observer: Callable[[], Observer] | None
+) -> dict[str, str]:
+    """All jobs; the reasons of those that failed, by the names of their runs."""
+    failed: dict[str, str] = {}
+    outcomes = _one_by_one(todo, device, observer) if workers == 1 else _side_by_side(todo, workers, device)
+    for done, (job, words, well) in enumerate(outcomes, start=1):
+        if not well:
+            failed[job.folder.name] = words
+        say(f"{done}/{len(todo)} {job.folder.name}: {words if well else f'failed: {words}'}")
+    return failed
+
+
+def _one_by_one(
+    todo: Sequence[Job], device: str | None, observer: Callable[[], Observer] | None
+) -> Iterator[tuple[Job, str, bool]]:
+    for job in todo:
+        try:
+            yield job, work(job, device, None if observer is None else observer()), True
+        except InputError as error:
+            yield job, str(error), False
+
+
+def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iterator[tuple[Job, str, bool]]:
+    """A process for every run, so many at a time; stopping stops them all, each at a state it can go on from."""
+    context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
+    waiting, running = list(todo), dict[Connection, tuple[Job, BaseProcess]]()
+    with _polite():
+        try:
+            while waiting or running:
+                while waiting and len(running) < workers:
+                    job = waiting.pop(0)
+                    ours, theirs = context.Pipe(duplex=False)
+                    process = context.Process(target=_in_process, args=(job, device, theirs), daemon=True)
+                    process.start()
+                    theirs.close()
+                    running[ours] = job, process
+                for ours in wait(list(running)):
+                    assert isinstance(ours, Connection)
+                    job, process = running.pop(ours)
+                    try:
+                        words, well = ours.recv()
+                    except EOFError:
+                        words, well = "its process ended without a word", False
+                    process.join()
+                    yield job, words, well
+        finally:
+            for _, process in running.values():
+                process.terminate()  # training takes this as a wish to stop, and saves
+            for _, process in running.values():
+                process.join(60)
+
+
+def _in_process(job: Job, device: str | None, pipe: Connection) -> None:
+    torch.set_num_threads(1)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # measuring stops at once, training after its step
+    try:
+        pipe.send((work(job, device), True))
+    except InputError as error:
+        pipe.send((str(error), False))
+    except KeyboardInterrupt:
+        pipe.send(("stopped", False))
+    except Exception as error:  # whatever it is, the other runs go on
+        pipe.send((f"{type(error).__name__}: {error}", False))
+
+
+@contextmanager
+def _polite() -> Iterator[None]:
+    """A polite kill is taken as Ctrl-C: runs in progress are saved first."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# Drawing and comparing.
+
+
+def _report(one: Experiment, scale: str, out: Path) -> Report:
+    found = one.found(scale, out)
+    folder = out / scale / FIGURES
+    claims = one.claims(found)
+    if scale == "smoke":  # it shows that everything runs, nothing more
+        claims = [replace(claim, verdict="not run") for claim in claims]
+    how_far = state(one, scale, out)
+    pictures: dict[str, Path] = {}
+    if how_far.runs or any(found.files(case, case.measurements[0]) for case in found.cases):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, picture in one.draw(found).items():
+            pictures[name] = folder / f"{name}.png"
+            save_figure(picture, pictures[name])
+        write_json(folder / f"{one.name}.json", _as_json(one, scale, how_far, claims))
+    return Report(name=one.name, scale=scale, state=how_far, pictures=pictures, claims=claims)
+
+
+def _as_json(one: Experiment, scale: str, how_far: State, claims: Sequence[Claim]) -> dict[str, Any]:
+    return {
+        "kind": "claims",
+        "name": one.name,
+        "figure": one.figure,
+        "scale": scale,
+        "runs": how_far.runs,
+        "wanted": how_far.wanted,
+        "claims": [asdict(claim) for claim in claims],
+    }
