@@ -74,7 +74,7 @@ class Scale:
         """Fresh problems of the training sizes are tried at the end; longer ones are what the grids are for."""
         every = max(1, recipe.training.steps // 100)
         watch = replace(recipe.watch, cells=(), validate_every=recipe.training.steps, log_every=every)
-        return replace(recipe, watch=replace(watch, validation_samples=500, save_seconds=300.0))
+        return replace(recipe, watch=replace(watch, validation_samples=500, save_seconds=120.0))
 
 
 @dataclass(frozen=True, kw_only=True)
