@@ -2,8 +2,8 @@
 
     report = lw.reproduce.reproduce(["parity"], scale="smoke", out="runs/reproduce")
 
-A folder of reproductions holds a folder for every scale, with the runs in it, ordinary run folders shared by all figures
-that need them, and a folder for every figure with its pictures and its comparison:
+A folder of reproductions holds a folder for every scale: in it the runs, ordinary run folders shared by all figures
+that need them, and the pictures and comparisons of figures:
 
     small/addition-coupling-scratchpad-seed0/    config, metrics, weights, grids/
     small/figures/addition-methods.png
@@ -120,8 +120,8 @@ def reproduce(
 ) -> list[Report]:
     """Do what is missing of some figures, several runs at a time if asked to; then draw and compare them.
 
-    `seeds` are those of the scale unless given, `only` keeps to runs whose names match a pattern such as parity-*. With `run`
-    false nothing is trained or measured. Runs that fail do not stop the others; they are named in the end.
+    `seeds` are those of the scale unless given, `only` keeps to runs whose names match a pattern such as parity-*.
+    With `run` false nothing is trained or measured. Runs that fail do not stop the others; they are named in the end.
     """
     experiments = [experiment(name) for name in dict.fromkeys(names)]
     folder = Path(out)
@@ -278,7 +278,8 @@ def _one_by_one(
 def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iterator[tuple[Job, str, bool]]:
     """A process for every run, so many at a time; stopping stops them all, each at a state it can go on from."""
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
-    waiting, running = list(todo), dict[Connection, tuple[Job, BaseProcess]]()
+    waiting: list[Job] = list(todo)
+    running: dict[Any, tuple[Job, BaseProcess]] = {}
     with _polite():
         try:
             while waiting or running:
@@ -289,20 +290,20 @@ def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iter
                     process.start()
                     theirs.close()
                     running[ours] = job, process
-                for ours in wait(list(running)):
-                    assert isinstance(ours, Connection)
-                    job, process = running.pop(ours)
+                ready: Any
+                for ready in wait(list(running)):
+                    job, ended = running.pop(ready)
                     try:
-                        words, well = ours.recv()
+                        words, well = ready.recv()
                     except EOFError:
                         words, well = "its process ended without a word", False
-                    process.join()
+                    ended.join()
                     yield job, words, well
         finally:
-            for _, process in running.values():
-                process.terminate()  # training takes this as a wish to stop, and saves
-            for _, process in running.values():
-                process.join(60)
+            for _, left in running.values():
+                left.terminate()  # training takes this as a wish to stop, and saves
+            for _, left in running.values():
+                left.join(60)
 
 
 def _in_process(job: Job, device: str | None, pipe: Connection) -> None:

@@ -129,7 +129,7 @@ def test_numbers_stand_in_small_panels_only() -> None:
         (list(range(1, 31)), [5, 10, 15, 20, 25, 30]),
         (list(range(2, 31)), [5, 10, 15, 20, 25, 30]),
         (list(range(5, 101, 5)), [10, 20, 30, 40, 50, 60, 70, 80, 90, 100]),
-        ([1, 3, 7, 9, 11, 13, 17, 19, 21, 23, 27, 29, 31], [1, 7, 11, 17, 21, 27, 31]),
+        ([1, 3, 7, 9, 11, 13, 17, 19, 21, 23, 27, 29, 31, 33, 37], [1, 7, 11, 17, 21, 27, 31, 37]),
     ],
 )
 def test_tick_labels_are_the_values_thinned_where_they_are_many(values: list[int], labelled: list[int]) -> None:

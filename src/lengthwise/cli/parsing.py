@@ -74,8 +74,8 @@ def console_for_people() -> Console:
     return console if console.width >= 20 else Console(highlight=False, width=80)
 
 
-def numbers(text: str, name: str) -> list[int]:
-    """Lengths or counts as people write them, in order.
+def numbers(text: str, name: str, *, least: int = 1) -> list[int]:
+    """Lengths or counts as people write them, in order; from 1 up unless `least` is 0.
 
     >>> numbers("1:4", "--lengths"), numbers("5:20:5", "--lengths"), numbers("10,2:3,3", "--counts")
     ([1, 2, 3, 4], [5, 10, 15, 20], [2, 3, 10])
@@ -84,7 +84,13 @@ def numbers(text: str, name: str) -> list[int]:
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,7})(?::(\d{1,7})(?::(\d{1,7}))?)?\s*", part, re.ASCII)
         first, last, step = (int(group) if group else None for group in match.groups()) if match else (None, None, None)
-        if not first or step == 0 or (last is not None and last < first) or (last or first) - first > 1_000_000:
-            raise InputError(f"{name} cannot be {text!r}: write 1:30, 5:30:5 or 2,3,10.")
+        if (
+            first is None
+            or first < least
+            or step == 0
+            or not 0 <= (first if last is None else last) - first <= 1_000_000
+        ):
+            example = "1:30, 5:30:5 or 2,3,10" if least else "0:3 or 0,2,5"
+            raise InputError(f"{name} cannot be {text!r}: write {example}.")
         found.update(range(first, (first if last is None else last) + 1, step or 1))
     return sorted(found)

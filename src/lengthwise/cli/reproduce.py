@@ -12,7 +12,6 @@ from tyro.conf import Positional, arg
 from lengthwise import experiments
 from lengthwise import reproduce as reproducing
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
-from lengthwise.errors import InputError
 from lengthwise.experiments.base import SCALES
 from lengthwise.progress import TrainingProgress
 from lengthwise.reproduce import Report
@@ -58,7 +57,7 @@ def run(arguments: list[str]) -> None:
             names,
             scale=options.scale,
             out=options.out,
-            seeds=None if options.seeds is None else _seeds(options.seeds),
+            seeds=None if options.seeds is None else numbers(options.seeds, "--seeds", least=0),
             only=options.only,
             workers=options.workers,
             device=options.device,
@@ -75,20 +74,6 @@ def run(arguments: list[str]) -> None:
         return
     for report in reports:
         _print(console, report)
-
-
-def _seeds(text: str) -> list[int]:
-    """Numbers from 0 up, where sizes begin at 1."""
-    if text.strip() == "0":
-        return [0]
-    shifted = numbers(text, "--seeds") if not text.startswith("0") else None
-    if shifted is not None:
-        return shifted
-    if text.startswith("0:"):
-        return [0, *numbers(f"1:{text[2:]}", "--seeds")]
-    if text.startswith("0,"):
-        return [0, *numbers(text[2:], "--seeds")]
-    raise InputError(f"--seeds must be numbers such as 0:3 or 0,2,5, not {text!r}.")
 
 
 def _list(options: _Reproduce) -> None:

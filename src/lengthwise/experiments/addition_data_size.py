@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
 from lengthwise.experiments.setups import addition_scales, case, windowed
-from lengthwise.figures.heatmap import draw_heatmaps
 from lengthwise.recipe import Recipe
 
 PRESETS = {
@@ -56,7 +55,7 @@ class AdditionDataSize(Experiment):
         return [*paper, *ours]
 
     def draw(self, found: Found) -> dict[str, Figure]:
-        return {self.name: draw_heatmaps(found.panels(), per_row=4)}
+        return found.heatmaps(self.name, per_row=4)
 
     def claims(self, found: Found) -> list[Claim]:
         means = {problems: found.mean_beyond(titled(problems), 10) for problems in PRESETS}

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged
 from lengthwise.experiments.setups import addition_scales, case, windowed
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.figures.rates import draw_rates
@@ -81,16 +81,14 @@ class AdditionEmbeddingDim(Experiment):
         panels += found.panels([f"windowed (ours), width {width}" for width in WIDTHS])
         points = {
             f"width {width}": {
-                rate * factor: [_mean_beyond(grid.accuracy, grid.axes) for grid in grids]
-                for factor in FACTORS
-                if (grids := found.grids(titled(width, factor)))
+                rate * factor: means for factor in FACTORS if (means := found.means_beyond(titled(width, factor), 10))
             }
             for width in WIDTHS
         }
         points = {title: rates for title, rates in points.items() if rates}
-        pictures = {self.name: draw_heatmaps(panels, per_row=4)}
+        pictures = {self.name: draw_heatmaps(panels, per_row=4)} if any(panel.grids for panel in panels) else {}
         if points:
-            pictures[f"{self.name}-rates"] = draw_rates(points, where="sizes beyond 10 × 10, mean")
+            pictures[f"{self.name}-rates"] = draw_rates(points, where="sizes beyond 10 × 10, on average")
         return pictures
 
     def claims(self, found: Found) -> list[Claim]:
@@ -104,7 +102,7 @@ class AdditionEmbeddingDim(Experiment):
                 says="wider models generalise further, at one learning rate for all",
                 paper="“a significant performance gap”",
                 ours="mean beyond 10 × 10: "
-                + ", ".join(f"{per_cent(mean)} ({width})" for width, mean in zip(WIDTHS, means, strict=True)),
+                + ", ".join(f"width {width} {found.spread_beyond(titled(width), 10)}" for width in WIDTHS),
                 verdict=judged(
                     float(known[-1] == max(known)) + 0.5 * float(known[-1] > known[0]) if whole else None,
                     confirmed=1.5,
@@ -113,11 +111,13 @@ class AdditionEmbeddingDim(Experiment):
                 seeds=found.seeds(*map(titled, WIDTHS)),
             ),
             Claim(
-                says="the gap is one of width, not of the learning rate (“crucial for enabling more effective optimization”)",
+                says="the gap is one of width (“crucial for enabling more effective optimization”), not of the rate",
                 paper="one rate for all widths",
                 ours="at each width's best rate: "
                 + ", ".join(
-                    f"{per_cent(best[1])} ({width}, {best[0]} × the rate)" if best else f"– ({width})"
+                    f"width {width} {found.spread_beyond(titled(width, best[0]), 10)} at {best[0]} × the rate"
+                    if best
+                    else f"width {width} –"
                     for width, best in zip(WIDTHS, bests, strict=True)
                 ),
                 verdict=judged(
@@ -130,13 +130,3 @@ class AdditionEmbeddingDim(Experiment):
                 seeds=min(found.seeds(titled(width, factor)) for width in WIDTHS for factor in FACTORS),
             ),
         ]
-
-
-def _mean_beyond(accuracy: list[list[float | None]], axes: dict[str, list[int]]) -> float:
-    rates = [
-        rate
-        for length, row in zip(axes["length"], accuracy, strict=True)
-        for count, rate in zip(axes["count"], row, strict=True)
-        if max(length, count) > 10 and rate is not None
-    ]
-    return sum(rates) / max(1, len(rates))

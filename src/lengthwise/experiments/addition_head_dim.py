@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
 from lengthwise.experiments.setups import addition_scales, case
-from lengthwise.figures.heatmap import draw_heatmaps
 
 PRESETS = {
     (4, 256): "addition-1l4h",
@@ -37,7 +36,7 @@ class AdditionHeadDim(Experiment):
         return [case(preset, titled(*size), scale) for size, preset in PRESETS.items()]
 
     def draw(self, found: Found) -> dict[str, Figure]:
-        return {self.name: draw_heatmaps(found.panels(), per_row=2)}
+        return found.heatmaps(self.name, per_row=2)
 
     def claims(self, found: Found) -> list[Claim]:
         claims = []

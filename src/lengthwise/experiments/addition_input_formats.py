@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
 from lengthwise.experiments.setups import addition_scales, case, windowed, windowed_format
-from lengthwise.figures.heatmap import draw_heatmaps
 from lengthwise.presets import FORMATS
 
 BASELINE = "plain query, reversed response"
@@ -46,7 +45,7 @@ class AdditionInputFormats(Experiment):
         return [*paper, *ours]
 
     def draw(self, found: Found) -> dict[str, Figure]:
-        return {self.name: draw_heatmaps(found.panels())}
+        return found.heatmaps(self.name)
 
     def claims(self, found: Found) -> list[Claim]:
         means = {title: found.mean_beyond(title, 10) for title in TITLES.values()}

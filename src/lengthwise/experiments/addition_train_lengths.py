@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
 from lengthwise.experiments.setups import addition_scales, case, windowed_sizes
-from lengthwise.figures.heatmap import draw_heatmaps
 
 PRESETS = {7: "addition-7x7", 10: "addition-coupling-scratchpad", 13: "addition-13x13"}
 
@@ -33,7 +32,7 @@ class AdditionTrainLengths(Experiment):
         return [*paper, *(windowed_sizes(scale, f"windowed (ours), {titled(size)}", size) for size in PRESETS)]
 
     def draw(self, found: Found) -> dict[str, Figure]:
-        return {self.name: draw_heatmaps(found.panels())}
+        return found.heatmaps(self.name)
 
     def claims(self, found: Found) -> list[Claim]:
         titles = [titled(size) for size in PRESETS]

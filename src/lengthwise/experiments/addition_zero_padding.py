@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
 from lengthwise.experiments.setups import addition_scales, case, windowed, windowed_format
-from lengthwise.figures.heatmap import draw_heatmaps
 
 PADDED, UNPADDED = "zero-padded", "not padded"
 
@@ -32,7 +31,7 @@ class AdditionZeroPadding(Experiment):
         ]
 
     def draw(self, found: Found) -> dict[str, Figure]:
-        return {self.name: draw_heatmaps(found.panels(), per_row=2)}
+        return found.heatmaps(self.name, per_row=2)
 
     def claims(self, found: Found) -> list[Claim]:
         padded, unpadded = found.mean_beyond(PADDED, 10), found.mean_beyond(UNPADDED, 10)

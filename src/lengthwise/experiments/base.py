@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 from matplotlib.figure import Figure
 
 from lengthwise.errors import InputError
-from lengthwise.figures.heatmap import Panel
+from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid
 
@@ -50,16 +50,21 @@ class Scale:
     def recipe(self, recipe: Recipe) -> Recipe:
         """A recipe of the paper at this scale: narrower models, fewer steps. It is watched at its end only."""
         model, training, data = recipe.model, recipe.training, recipe.data
-        narrower = {
-            "width": model.width // self.shrink,
-            "head_dim": max(1, model.dim_per_head // self.shrink),
-            "feedforward": model.feedforward // self.shrink,
-        }
-        changed = {"steps": self.steps, "batch_size": self.batch_size, "learning_rate": self.learning_rate}
-        training = replace(training, **{name: value for name, value in changed.items() if value is not None})
+        narrower = replace(
+            model,
+            width=model.width // self.shrink,
+            head_dim=max(1, model.dim_per_head // self.shrink),
+            feedforward=model.feedforward // self.shrink,
+        )
+        training = replace(
+            training,
+            steps=self.steps or training.steps,
+            batch_size=self.batch_size or training.batch_size,
+            learning_rate=self.learning_rate or training.learning_rate,
+        )
         if self.problems is not None and data.problems is not None:
             data = replace(data, problems=min(data.problems, self.problems))
-        return self.watched(replace(recipe, model=replace(model, **narrower), training=training, data=data))
+        return self.watched(replace(recipe, model=narrower, training=training, data=data))
 
     def windowed(self, recipe: Recipe) -> Recipe:
         """A recipe of windowed coupling, within the budget: its own steps and batch, or the scale's where less."""
@@ -138,6 +143,13 @@ def judged(value: float | None, *, confirmed: float, weaker: float | None = None
     return "weaker" if weaker is not None and value >= weaker else "contradicted"
 
 
+def compared(better: float | None, worse: float | None, *, margin: float = 0.05) -> Verdict:
+    """A verdict on what should be better: confirmed from a margin on, weaker where the two are within it."""
+    if better is None or worse is None:
+        return "not run"
+    return judged(better - worse, confirmed=margin, weaker=-margin)
+
+
 def learned(verdict: Verdict, inside: float | None) -> Verdict:
     """A verdict on what happens beyond the training sizes, weaker where not even these were learned (under 90 %)."""
     return "weaker" if verdict == "confirmed" and (inside is None or inside < 0.9) else verdict
@@ -212,15 +224,39 @@ class Found:
         ]
         return min(chosen, default=None)
 
+    def means_beyond(self, title: str, trained: int) -> list[float]:
+        """For each seed, the mean over all cells with a size beyond the training sizes."""
+        means = []
+        for grid in self.grids(title):
+            rates = [
+                rate
+                for row, column, length, count in grid.cells
+                if max(length, count or 0) > trained and (rate := grid.accuracy[row][column]) is not None
+            ]
+            means += [sum(rates) / len(rates)] if rates else []
+        return means
+
+    def spread_beyond(self, title: str, trained: int) -> str:
+        """These means in words: their median, and the lowest and highest of several seeds."""
+        means = sorted(self.means_beyond(title, trained))
+        if len(means) < 2:
+            return per_cent(means[0] if means else None)
+        ends = f"{100 * means[0]:.0f} … {100 * means[-1]:.0f} in {len(means)} seeds"
+        return f"{per_cent(median(means))} ({ends})"
+
     def mean_beyond(self, title: str, trained: int) -> float | None:
-        """The mean of the medians of all cells with a size beyond the training sizes."""
-        rates = [rate for (length, count), rate in self.rates(title).items() if max(length, count or 0) > trained]
-        return sum(rates) / len(rates) if rates else None
+        """The mean over all cells with a size beyond the training sizes: its median over the seeds."""
+        return median(means) if (means := self.means_beyond(title, trained)) else None
 
     @cached_property
     def titles(self) -> list[str]:
         """All cases' titles."""
         return [case.title for case in self.cases]
+
+    def heatmaps(self, name: str, titles: Sequence[str] | None = None, *, per_row: int = 3) -> dict[str, Figure]:
+        """The picture of these cases, or of all, under a name; nothing where none has been measured."""
+        panels = self.panels(titles)
+        return {name: draw_heatmaps(panels, per_row=per_row)} if any(panel.grids for panel in panels) else {}
 
     def panels(self, titles: Sequence[str] | None = None) -> list[Panel]:
         """Heatmaps of these cases, or all; empty ones where nothing has been measured yet."""

@@ -7,10 +7,9 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.addition_methods import METHODS, WINDOWED, titled
+from lengthwise.experiments.addition_methods import IN_ROWS, METHODS, WINDOWED, titled
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, learned, per_cent
 from lengthwise.experiments.setups import case, multiplication_scales, windowed
-from lengthwise.figures.heatmap import draw_heatmaps
 
 COUPLED = titled("coupling", True)
 
@@ -33,8 +32,7 @@ class MultiplicationMethods(Experiment):
         return [*paper, windowed(scale, WINDOWED, "multiplier")]
 
     def draw(self, found: Found) -> dict[str, Figure]:
-        rows = [titled(method, scratchpad) for scratchpad in (False, True) for method in METHODS]
-        return {self.name: draw_heatmaps(found.panels([*rows, WINDOWED]), per_row=4)}
+        return found.heatmaps(self.name, IN_ROWS)
 
     def claims(self, found: Found) -> list[Claim]:
         return [

@@ -2,9 +2,9 @@
 
     lengthwise reproduce windowed --scale small --workers 10
 
-Its cases are those that the other figures show beside the paper's. They have sizes, steps and learning rates of their own
-(`adder-tiny`, `multiplier`, `parity-tiny`): 9,296 parameters and 64,000 sums, where the paper's baseline has 63 million
-parameters and sees 20 million.
+Its cases are those that the other figures show beside the paper's. They have sizes, steps and learning rates of their
+own (`adder-tiny`, `multiplier`, `parity-tiny`): 9,296 parameters and 64,000 sums, where the paper's baseline has 63
+million parameters and sees 20 million.
 """
 
 from dataclasses import replace

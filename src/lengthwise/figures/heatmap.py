@@ -31,7 +31,7 @@ MAX_NUMBERED = 10
 """A panel of at most so many cells each way has its accuracies written in."""
 MAX_PARTED = 40
 """A panel of at most so many has white lines between its cells."""
-MAX_TICKS = 12
+MAX_TICKS = 14
 COLOURS = colormaps["viridis"]
 AXIS_NAMES = {"multiplication": ("length of the first operand", "length of the second operand", "first × second")}
 OTHER_AXIS_NAMES = ("operand length", "number of operands", "length × count")

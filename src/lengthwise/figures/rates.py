@@ -61,7 +61,7 @@ def draw_rates(points: Mapping[str, Mapping[float, Sequence[float]]], *, where: 
     axes.set_xticks(labelled, [_short(rate) for rate in labelled], fontsize=9)
     axes.set_xticks([rate for rate in every if rate not in labelled], [], minor=True)
     axes.set_xlabel("learning rate")
-    axes.set_ylabel(f"exact-match accuracy at {where}")
+    axes.set_ylabel(textwrap.fill(f"exact-match accuracy at {where}", 36))
     axes.grid(linewidth=0.4, color="#dddddd")
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
