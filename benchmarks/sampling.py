@@ -1,7 +1,7 @@
 """How fast problems are made: python benchmarks/sampling.py
 
 Each row is the first and the best of a few runs in a fresh process, on however many threads torch is given
-(set OMP_NUM_THREADS=2 to compare with the numbers in docs/results.md). Nothing here is asserted.
+(set OMP_NUM_THREADS=2 to compare with the numbers in docs/performance.md). Nothing here is asserted.
 """
 
 import platform

@@ -187,6 +187,15 @@ def test_another_figure_measures_a_run_that_is_there_and_trains_nothing(out: Pat
     assert added == {f"{PADDED}/grids/focus-2x2-n5.json", f"{PADDED}/grids/attention-2x2-n5.safetensors"}
     assert list(report.pictures) == ["attention-focus", "attention-windowed-addition"]
 
+    before = stamps(out / "smoke")
+    missing = only_grid(out / "smoke" / PADDED)
+    missing.unlink()
+    figures = [FIGURE, "attention-patterns"]
+    reproduce(figures, scale="smoke", out=out, only=["windowed-addition"], device="cpu", observer=lambda: onlooker)
+    assert onlooker.told == []
+    after = stamps(out / "smoke")
+    assert {name for name in before if after[name] != before[name]} == {f"{PADDED}/grids/{missing.name}"}
+
 
 def test_weights_are_not_needed_where_all_is_measured(out: Path) -> None:
     """They are large, and results are kept without them."""
@@ -235,7 +244,8 @@ def test_a_run_that_was_stopped_goes_on_and_ends_as_if_it_had_not(tmp_path: Path
 @pytest.mark.parametrize("part", ["training", "seed"])
 def test_a_run_by_another_recipe_is_refused_before_anything_is_begun(part: str, tmp_path: Path) -> None:
     asked = next(job for job in jobs([experiment(FIGURE)], "smoke", tmp_path) if job.folder.name == UNPADDED)
-    other = replace(asked.recipe, **{part: replace(asked.recipe.training, steps=1) if part == "training" else 7})
+    training = replace(asked.recipe.training, steps=1)
+    other = replace(asked.recipe, training=training) if part == "training" else replace(asked.recipe, seed=7)
     lw.train(other, asked.folder, device="cpu")
     before = stamps(tmp_path / "smoke")
     different = "training.steps is 1, not 2" if part == "training" else "seed is 7, not 0"
@@ -293,9 +303,6 @@ def test_a_damaged_state_fails_its_own_run_only(tmp_path: Path, whole: Path) -> 
     assert grids(tmp_path / "smoke") == {name: grids(whole / "smoke")[name]}
 
 
-@pytest.mark.xfail(
-    strict=True, reason="one by one, only an InputError is taken as a failure; side by side, anything is"
-)
 def test_whatever_goes_wrong_in_a_run_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measure = reproducing.measure
 
@@ -419,15 +426,9 @@ def stop(tmp_path: Path, number: signal.Signals, *arguments: str, processes: int
     return err
 
 
-LOST = pytest.mark.xfail(
-    strict=True,
-    reason="a process has Ctrl-C from the terminal and SIGTERM from its parent: a second wish stops at once",
-)
-
-
 @pytest.mark.parametrize(
     ("number", "workers"),
-    [(signal.SIGINT, 1), (signal.SIGTERM, 2), pytest.param(signal.SIGINT, 2, marks=LOST)],
+    [(signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)],
 )
 def test_what_is_stopped_while_it_trains_goes_on_from_there(
     number: signal.Signals, workers: int, tmp_path: Path
@@ -454,10 +455,7 @@ def test_what_is_stopped_while_it_trains_goes_on_from_there(
         assert onlooker.told == [f"{name} after {step}"]
 
 
-DEAF = pytest.mark.xfail(strict=True, reason="with one worker SIGTERM is a wish to stop while training only")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=DEAF)])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_is_stopped_while_it_measures_keeps_its_cells(number: signal.Signals, tmp_path: Path) -> None:
     stop(tmp_path, number, "--scale", "smoke", "--only", "windowed-addition", processes=1, slow="measuring")
     grid = Grid.load(only_grid(tmp_path / "out" / "smoke" / PADDED))
@@ -558,10 +556,6 @@ def test_a_report_on_nothing_leaves_nothing(name: str, scale: str, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-EMPTY = pytest.mark.xfail(strict=True, reason="a picture of which no panel has a whole grid cannot be drawn")
-
-
-@EMPTY
 def test_a_grid_in_the_making_does_not_keep_a_report_from_being_made(out: Path) -> None:
     """As after Ctrl-C during the first measurement of all."""
     shutil.rmtree(out / "smoke" / UNPADDED)
@@ -574,7 +568,6 @@ def test_a_grid_in_the_making_does_not_keep_a_report_from_being_made(out: Path) 
     assert "–" in claims_table(out)
 
 
-@EMPTY
 def test_a_figure_of_two_pictures_can_have_runs_for_one_of_them(out: Path) -> None:
     """As after --only 'windowed-*'."""
     (report,) = reproduce(["addition-architecture"], scale="smoke", out=out, run=False)

@@ -1,6 +1,6 @@
 """The paper's figures, end to end: train what is missing, measure it, draw, and compare with what the paper says.
 
-    report = lw.reproduce.reproduce(["parity"], scale="smoke", out="runs/reproduce")
+    reports = reproduce(["parity"], scale="smoke", out="runs/reproduce")
 
 A folder of reproductions holds a folder for every scale: in it the runs, ordinary run folders shared by all figures
 that need them, and the pictures and comparisons of figures:
@@ -30,7 +30,7 @@ import torch
 
 from lengthwise import checkpoint
 from lengthwise.device import pick_device
-from lengthwise.errors import InputError
+from lengthwise.errors import InputError, instead
 from lengthwise.evaluate import evaluate
 from lengthwise.experiments import Case, Claim, Experiment, Measurement, experiment, kinds
 from lengthwise.experiments.attention_patterns import map_of
@@ -130,11 +130,15 @@ def reproduce(
     failed: dict[str, str] = {}
     if run:
         asked = jobs(experiments, scale, folder, seeds, only)
+        if only and not asked:
+            known = sorted({case.key for one in experiments for case in one.plan(scale)})
+            raise InputError(f"no run of {', '.join(names)} matches {', '.join(only)}: {instead(only[0], known)}")
         for job in asked:
             job.require_same()
         todo = [job for job in asked if job.missing]
         say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already")
-        failed = _work(todo, workers, device, say, observer)
+        with _polite():
+            failed = _work(todo, workers, device, say, observer)
     reports = [_report(one, scale, folder) for one in experiments]
     if failed:
         name, reason = next(iter(failed.items()))
@@ -207,10 +211,11 @@ def work(job: Job, device: str | None = None, observer: Observer | None = None) 
     chosen = pick_device(device)
     if not job.missing:
         return "done already"
+    done = Run(job.folder).step if Run(job.folder).exists else 0
     run = train(job.recipe, job.folder, resume=True, device=chosen, observer=observer)
-    trained = time.monotonic() - begun
+    trained, steps = time.monotonic() - begun, job.recipe.training.steps - done
     model = run.model.to(chosen).eval()
-    words = [f"{job.recipe.training.steps:,} steps in {trained:.0f} s"]
+    words = [f"{steps:,} steps in {trained:.0f} s" if steps else "trained already"]
     for one in job.missing:
         words.append(measure(model, one, job.folder))
     return f"{', '.join(words)}; {time.monotonic() - begun:.0f} s in all"
@@ -273,6 +278,8 @@ def _one_by_one(
             yield job, work(job, device, None if observer is None else observer()), True
         except InputError as error:
             yield job, str(error), False
+        except Exception as error:  # whatever it is, the other runs go on
+            yield job, f"{type(error).__name__}: {error}", False
 
 
 def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iterator[tuple[Job, str, bool]]:
@@ -280,34 +287,34 @@ def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iter
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
     waiting: list[Job] = list(todo)
     running: dict[Any, tuple[Job, BaseProcess]] = {}
-    with _polite():
-        try:
-            while waiting or running:
-                while waiting and len(running) < workers:
-                    job = waiting.pop(0)
-                    ours, theirs = context.Pipe(duplex=False)
-                    process = context.Process(target=_in_process, args=(job, device, theirs), daemon=True)
-                    process.start()
-                    theirs.close()
-                    running[ours] = job, process
-                ready: Any
-                for ready in wait(list(running)):
-                    job, ended = running.pop(ready)
-                    try:
-                        words, well = ready.recv()
-                    except EOFError:
-                        words, well = "its process ended without a word", False
-                    ended.join()
-                    yield job, words, well
-        finally:
-            for _, left in running.values():
-                left.terminate()  # training takes this as a wish to stop, and saves
-            for _, left in running.values():
-                left.join(60)
+    try:
+        while waiting or running:
+            while waiting and len(running) < workers:
+                job = waiting.pop(0)
+                ours, theirs = context.Pipe(duplex=False)
+                process = context.Process(target=_in_process, args=(job, device, theirs), daemon=True)
+                process.start()
+                theirs.close()
+                running[ours] = job, process
+            ready: Any
+            for ready in wait(list(running)):
+                job, ended = running.pop(ready)
+                try:
+                    words, well = ready.recv()
+                except EOFError:
+                    words, well = "its process ended without a word", False
+                ended.join()
+                yield job, words, well
+    finally:
+        for _, left in running.values():
+            left.terminate()  # training takes this as a wish to stop, and saves
+        for _, left in running.values():
+            left.join(60)
 
 
 def _in_process(job: Job, device: str | None, pipe: Connection) -> None:
     torch.set_num_threads(1)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the parent passes Ctrl-C on, once
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # measuring stops at once, training after its step
     try:
         pipe.send((work(job, device), True))

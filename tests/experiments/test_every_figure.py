@@ -3,21 +3,19 @@
 import os
 import struct
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from lengthwise.experiments import experiment, kinds
-from lengthwise.experiments.base import Scale
-from lengthwise.recipe import Recipe
 from lengthwise.reproduce import State, jobs, reproduce, state
 from lengthwise.results import AttentionMap, Grid, read_json
 from lengthwise.runs import Run
 
 PICTURES = {
-    "addition-architecture": ["addition-architecture", "addition-architecture-windowed"],
     "addition-embedding-dim": ["addition-embedding-dim", "addition-embedding-dim-rates"],
+    "addition-architecture": ["addition-architecture", "addition-architecture-windowed"],
     "attention-patterns": [
         "attention-focus",
         *(f"attention-{case.key}" for case in experiment("attention-patterns").plan("smoke")),
@@ -29,20 +27,9 @@ PICTURES = {
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A folder for all figures: runs that several of them show are trained once.
-
-    Most of the time would go into waiting for the disk and into 500 fresh problems at the end of every run, which are
-    tested elsewhere.
-    """
-    watched = Scale.watched
-
-    def watched_little(scale: Scale, recipe: Recipe) -> Recipe:
-        made = watched(scale, recipe)
-        return replace(made, watch=replace(made.watch, validation_samples=4))
-
+    """A folder for all figures: runs that several of them show are trained once. Nothing waits for the disk."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda fd: None)
-        patch.setattr(Scale, "watched", watched_little)
         yield tmp_path_factory.mktemp("reproduced")
 
 

@@ -259,7 +259,7 @@ def test_what_is_measured_of_plain_ids_does_not_depend_on_the_way(case: str, mon
     one_by_one(monkeypatch)
     apart = lw.evaluate(spied.model, **asked)
     assert (shared.correct, shared.answers) == (apart.correct, apart.answers)
-    assert sum(sum(row, 0) for row in shared.answers if row[0] is not None) > 0  # type: ignore[arg-type]
+    assert shared.answers not in ([[0]] * 3, [[60]] * 3)
 
 
 def test_coupled_ids_are_measured_with_biases_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

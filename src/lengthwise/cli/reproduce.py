@@ -92,12 +92,12 @@ def _list(options: _Reproduce) -> None:
             )
         )
         return
-    longest = max(map(len, states))
-    table = Table(Column("figure", min_width=longest), "the paper's", "what it compares", *SCALES)
+    columns = [Column(scale, no_wrap=True, justify="right") for scale in SCALES]
+    table = Table(Column("figure", no_wrap=True), "what it compares", *columns)
     table.title, table.title_justify = f"Runs done of runs wanted, in {options.out}", "left"
     for name, kind in experiments.kinds().items():
-        shown = [f"{state.runs} of {state.wanted}" for state in states[name].values()]
-        table.add_row(name, kind.figure, kind.summary, *shown)
+        shown = [f"{state.runs}/{state.wanted}" for state in states[name].values()]
+        table.add_row(name, f"{kind.figure}: {kind.summary}", *shown)
     console_for_people().print(table)
 
 

@@ -1,6 +1,10 @@
 """Addition: 1, 2, 4 and 6 layers of 2, 4 and 8 heads (Figure 10).
 
-lengthwise reproduce addition-architecture --scale small --workers 10
+    lengthwise reproduce addition-architecture --scale small --workers 10
+
+Small (15 November 2026, one H200 shared by 14 processes, 1.5 to 5 minutes a run; half the width, 6,000 steps of 100;
+two seeds of one layer, one of the others): two layers do best, with 4 heads 98 % over the whole grid. One layer of 2
+heads is the worst by its median, but one of its two seeds is as good as most: seeds differ by more than shapes.
 """
 
 from itertools import product

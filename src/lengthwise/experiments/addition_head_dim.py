@@ -1,13 +1,15 @@
 """Addition: one layer of 4 or 8 heads of 128 or 256 dimensions, at the same width (Figure 11).
 
-lengthwise reproduce addition-head-dim --scale small --workers 4
+    lengthwise reproduce addition-head-dim --scale small --workers 4
+
+Not run yet.
 """
 
 from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, compared, per_cent
 from lengthwise.experiments.setups import addition_scales, case
 
 PRESETS = {
@@ -43,14 +45,13 @@ class AdditionHeadDim(Experiment):
         for heads, what in ((8, "1 layer of 8 heads improves with wider heads"), (4, "1 layer of 4 heads needs them")):
             wide, narrow = titled(heads, 256), titled(heads, 128)
             first, second = found.mean_beyond(wide, 10), found.mean_beyond(narrow, 10)
-            better = None if first is None or second is None else float(first > second)
             ours = f"mean beyond 10 × 10 {per_cent(first)} wide, {per_cent(second)} narrow"
             claims.append(
                 Claim(
                     says=what,
                     paper="shown as heatmaps",
                     ours=ours,
-                    verdict=judged(better, confirmed=1),
+                    verdict=compared(first, second),
                     seeds=found.seeds(wide, narrow),
                 )
             )

@@ -1,6 +1,8 @@
 """Addition in six formats: query and response plain or reversed, with and without zero-padding (Figure 14).
 
-lengthwise reproduce addition-input-formats --scale small --workers 8
+    lengthwise reproduce addition-input-formats --scale small --workers 8
+
+Not run yet, apart from its windowed cases.
 """
 
 from typing import ClassVar

@@ -1,6 +1,8 @@
 """Addition: how far it carries by what it was trained on, S_A(7,7), (10,10) and (13,13) (Figure 5).
 
-lengthwise reproduce addition-train-lengths --scale small --workers 6
+    lengthwise reproduce addition-train-lengths --scale small --workers 6
+
+Not run yet, apart from its windowed cases.
 """
 
 from typing import ClassVar

@@ -6,6 +6,10 @@ Attention is averaged over problems of T_A(11,11). The paper shows some heads of
 weight on the tokens that matter are drawn, and all heads are counted: how much of their weight falls on the digits that
 are to be added, and how many keys hold nine tenths of it. Models are those of `addition-methods` and
 `addition-architecture`: what has been trained for these is not trained again.
+
+Small (15 November 2026, one H200, seconds a map, one seed): one head of the 1-layer model puts 90 % of its weight on
+the two digits to add, and nine tenths of the weight of each head lie on 2 to 4 keys. In every 6-layer model with
+scratchpad some head puts over 90 % there; without one, coupling's best head 62 % on the eleven digits of its column.
 """
 
 from itertools import chain
@@ -95,9 +99,8 @@ class AttentionPatterns(Experiment):
                 ours="–"
                 if not plain
                 else f"most weight of any head on the {plain[0].matter:.0f} digits of a column: "
-                f"{self._each(found, TITLES[3:])}; FIRE's lies on {wide:.1f} keys. These models have not learned "
-                "the task: see addition-methods",
-                verdict=judged(median(_best(focus) for focus in plain) if plain else None, confirmed=0.5, weaker=0.0),
+                f"{self._each(found, TITLES[3:])}; nine tenths of FIRE's lie on {wide:.1f} keys",
+                verdict=judged(median(_best(focus) for focus in plain) if plain else None, confirmed=0.5, weaker=0.05),
                 seeds=len(plain),
             ),
         ]

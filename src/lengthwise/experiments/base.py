@@ -24,6 +24,8 @@ from lengthwise.results import Grid
 
 Verdict = Literal["confirmed", "weaker", "contradicted", "not run"]
 SCALES = ("smoke", "small", "paper")
+LEARNED = 0.9
+"""The accuracy within the training sizes from which on a model has learned them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,8 @@ class Scale:
     learning_rate: float | None = None
     problems: int | None = None
     """The largest data set."""
+    validation_samples: int = 500
+    """How many fresh problems of the training sizes are tried at the end."""
 
     def recipe(self, recipe: Recipe) -> Recipe:
         """A recipe of the paper at this scale: narrower models, fewer steps. It is watched at its end only."""
@@ -79,7 +83,7 @@ class Scale:
         """Fresh problems of the training sizes are tried at the end; longer ones are what the grids are for."""
         every = max(1, recipe.training.steps // 100)
         watch = replace(recipe.watch, cells=(), validate_every=recipe.training.steps, log_every=every)
-        return replace(recipe, watch=replace(watch, validation_samples=500, save_seconds=120.0))
+        return replace(recipe, watch=replace(watch, validation_samples=self.validation_samples, save_seconds=120.0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +155,8 @@ def compared(better: float | None, worse: float | None, *, margin: float = 0.05)
 
 
 def learned(verdict: Verdict, inside: float | None) -> Verdict:
-    """A verdict on what happens beyond the training sizes, weaker where not even these were learned (under 90 %)."""
-    return "weaker" if verdict == "confirmed" and (inside is None or inside < 0.9) else verdict
+    """A verdict on what happens beyond the training sizes, weaker where not even these were learned."""
+    return "weaker" if verdict == "confirmed" and (inside is None or inside < LEARNED) else verdict
 
 
 def per_cent(value: float | None) -> str:
@@ -180,8 +184,12 @@ class Found:
 
     def files(self, case: Case, measurement: Measurement) -> list[Path]:
         """The files of a measurement that are there, by seed."""
-        seeds = range(max(self.scale.seeds, 16))  # more seeds than the scale asks for are taken along
-        return [file for seed in seeds if (file := self.run_folder(case, seed) / "grids" / measurement.file).is_file()]
+        found = {}
+        for file in self.folder.glob(f"{case.key}-seed*/grids/{measurement.file}"):
+            seed = file.parts[-3].removeprefix(f"{case.key}-seed")
+            if seed.isdecimal():  # also seeds that the scale does not ask for
+                found[int(seed)] = file
+        return [found[seed] for seed in sorted(found)]
 
     def grids(self, title: str, number: int = 0) -> list[Grid]:
         """The whole grids of a case, one a seed; of its measurement of that number."""
@@ -202,11 +210,16 @@ class Found:
         grids = self.grids(title, number)
         rates: dict[tuple[int, int | None], list[float]] = {}
         for grid in grids:
+            accuracy = grid.answer_accuracy if answers else grid.accuracy
             for row, column, length, count in grid.cells:
-                rate = (grid.answer_accuracy if answers else grid.accuracy)[row][column]
+                rate = accuracy[row][column]
                 assert rate is not None
                 rates.setdefault((length, count), []).append(rate)
         return {cell: median(found) for cell, found in rates.items()}
+
+    def least_learned(self, *titles: str) -> float | None:
+        """The lowest accuracy at 10 × 10 of these cases, of those that have been measured."""
+        return min((rate for title in titles if (rate := self.rate(title, 10, 10)) is not None), default=None)
 
     def rate(
         self, title: str, length: int, count: int | None = None, number: int = 0, *, answers: bool = False
@@ -228,10 +241,11 @@ class Found:
         """For each seed, the mean over all cells with a size beyond the training sizes."""
         means = []
         for grid in self.grids(title):
+            accuracy = grid.accuracy
             rates = [
                 rate
                 for row, column, length, count in grid.cells
-                if max(length, count or 0) > trained and (rate := grid.accuracy[row][column]) is not None
+                if max(length, count or 0) > trained and (rate := accuracy[row][column]) is not None
             ]
             means += [sum(rates) / len(rates)] if rates else []
         return means
@@ -241,7 +255,7 @@ class Found:
         means = sorted(self.means_beyond(title, trained))
         if len(means) < 2:
             return per_cent(means[0] if means else None)
-        ends = f"{100 * means[0]:.0f} … {100 * means[-1]:.0f} in {len(means)} seeds"
+        ends = f"{per_cent(means[0])[:-2]} … {per_cent(means[-1])[:-2]} in {len(means)} seeds"
         return f"{per_cent(median(means))} ({ends})"
 
     def mean_beyond(self, title: str, trained: int) -> float | None:

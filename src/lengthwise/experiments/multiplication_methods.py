@@ -1,6 +1,10 @@
 """Multiplication: three position methods, each without and with scratchpad (Figure 9).
 
-lengthwise reproduce multiplication-methods --scale small --workers 10
+    lengthwise reproduce multiplication-methods --scale small --workers 10
+
+Small (15 November 2026, one H200 shared by 14 processes, 3 to 8 minutes a run, one seed; half the width, 5,000 steps of
+100): coupling with scratchpad goes furthest, to second operands of 20 digits, but not to first ones of 13; the paper's
+20 × 15 needs more training. Nothing is learned without scratchpad.
 """
 
 from typing import ClassVar
@@ -8,7 +12,7 @@ from typing import ClassVar
 from matplotlib.figure import Figure
 
 from lengthwise.experiments.addition_methods import IN_ROWS, METHODS, WINDOWED, titled
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, learned, per_cent
+from lengthwise.experiments.base import LEARNED, Case, Claim, Experiment, Found, Scale, judged, learned, per_cent
 from lengthwise.experiments.setups import case, multiplication_scales, windowed
 
 COUPLED = titled("coupling", True)
@@ -95,12 +99,12 @@ class MultiplicationMethods(Experiment):
         title = titled("coupling", False)
         cells = ((15, 1), (20, 1), (15, 2), (20, 2))
         rates = [found.rate(title, *cell) for cell in cells]
+        verdict, inside = judged(rates[0], confirmed=0.2, weaker=0.05), found.rate(title, 10, 1) or 0.0
         return Claim(
             says="coupling without scratchpad generalises weakly where one operand is short",
             paper="“weak length generalization”",
-            ours=", ".join(
-                f"{per_cent(rate)} at {cell[0]} × {cell[1]}" for rate, cell in zip(rates, cells, strict=True)
-            ),
-            verdict=judged(rates[0], confirmed=0.2, weaker=0.05),
+            ours=f"{per_cent(found.rate(title, 10, 1))} at 10 × 1; "
+            + ", ".join(f"{per_cent(rate)} at {cell[0]} × {cell[1]}" for rate, cell in zip(rates, cells, strict=True)),
+            verdict="weaker" if verdict == "contradicted" and inside < LEARNED else verdict,
             seeds=found.seeds(title),
         )

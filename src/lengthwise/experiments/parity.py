@@ -4,6 +4,11 @@
 
 The paper reports answers, and its authors measure them with the right scratchpad given. The left panel does the same;
 on the right, models write their scratchpads themselves. Trained on 1 to 20 bits.
+
+Small (15 November 2026, one H200 shared by 14 processes, 6 to 13 minutes a run, one seed; 10,000 steps instead of
+50,000): coupling answers right to 100 bits with the scratchpad given, and 89 % decoded. NoPE holds to 35 bits given,
+FIRE to 25. Given the right scratchpad a model can be worse than guessing: it writes the end instead of a bit. Without
+scratchpad nothing beyond 5 bits was learned in that budget.
 """
 
 from dataclasses import replace
@@ -45,6 +50,7 @@ class Parity(Experiment):
             steps=2,
             batch_size=4,
             problems=16,
+            validation_samples=4,
         ),
         "small": Scale(
             name="small", seeds=1, lengths=BITS, counts=None, samples=1000, steps=10_000, learning_rate=1e-4
@@ -143,6 +149,8 @@ class Parity(Experiment):
             for (bits, _), rate in found.rates(title, 0, answers=True).items()
             if (decoded := found.rate(title, bits, None, 1, answers=True)) is not None
         }
+        seeds = min(found.seeds(*titles), found.seeds(*titles, number=1))
+        gaps = gaps if seeds else {}
         title, bits = max(gaps, key=lambda gap: gaps[gap], default=("–", 0))
         gap = gaps.get((title, bits))
         return Claim(
@@ -154,5 +162,5 @@ class Parity(Experiment):
             f"{per_cent(found.rate(title, bits, answers=True))} given, "
             f"{per_cent(found.rate(title, bits, None, 1, answers=True))} decoded",
             verdict=judged(None if gap is None else 1 - gap, confirmed=0.95, weaker=0.85),
-            seeds=min(found.seeds(*titles), found.seeds(*titles, number=1)),
+            seeds=seeds,
         )

@@ -30,6 +30,7 @@ def addition_scales(seeds: int) -> dict[str, Scale]:
             steps=2,
             batch_size=4,
             problems=16,
+            validation_samples=4,
         ),
         "small": Scale(
             name="small",
