@@ -1,11 +1,12 @@
 """The results in the repository: whole files, of the figures as they are defined now, and what is said of them."""
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from lengthwise import experiments
-from lengthwise.reproduce import claims_table, jobs
+from lengthwise.reproduce import Job, claims_table, jobs
 from lengthwise.results import Grid
 from lengthwise.runs import Run
 
@@ -22,12 +23,15 @@ def test_there_are_runs() -> None:
     assert len(RUNS) > 50
 
 
+@cache
+def asked_for(scale: str, seed: int) -> dict[Path, Job]:
+    figures = [kind() for kind in experiments.kinds().values()]
+    return {job.folder: job for job in jobs(figures, scale, RESULTS / "reproduce", seeds=[seed])}
+
+
 @pytest.mark.parametrize("folder", RUNS, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
 def test_a_run_is_one_that_some_figure_asks_for(folder: Path) -> None:
-    seed = int(folder.name.rpartition("seed")[2])
-    figures = [kind() for kind in experiments.kinds().values()]
-    asked = {job.folder: job for job in jobs(figures, folder.parent.name, RESULTS / "reproduce", seeds=[seed])}
-    job = asked[folder]
+    job = asked_for(folder.parent.name, int(folder.name.rpartition("seed")[2]))[folder]
     job.require_same()
     assert Run(folder).recipe == job.recipe
     measured = {file.name for file in (folder / "grids").glob("*.json")}

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from rich.table import Column, Table
 
 import lengthwise as lw
+from lengthwise import experiments
 from lengthwise.cli.parsing import Flag, console_for_people, parse
 from lengthwise.tasks.stress import SUITES, suites
 
@@ -22,6 +23,7 @@ def run(arguments: list[str]) -> None:
     encodings = {name: kind.summary for name, kind in lw.positions.encodings().items()}
     tasks = {name: kind() for name, kind in lw.tasks.kinds().items()}
     presets = lw.presets.names()
+    figures = {name: f"{kind.figure}: {kind.summary}" for name, kind in experiments.kinds().items()}
     boxed = [lw.models.describe(name) for name in lw.models.names()]
     if options.json:
         described = {
@@ -34,6 +36,7 @@ def run(arguments: list[str]) -> None:
             for name, task in tasks.items()
         }
         there_is = {"tasks": described, "encodings": encodings, "presets": presets, "suites": dict(SUITES)}
+        there_is["figures"] = figures
         print(json.dumps({**there_is, "models": {model.name: asdict(model) for model in boxed}}))
         return
     console = console_for_people()
@@ -51,6 +54,7 @@ def run(arguments: list[str]) -> None:
         ("Position encodings", "encoding", encodings),
         ("Presets, for lengthwise train", "preset", presets),
         ("Problems, for lengthwise evaluate --problems", "suite", dict(SUITES)),
+        ("The paper's figures, for lengthwise reproduce", "figure", figures),
     ):
         longest = max(len(name) for name in rows)  # a name must be typed: it is never cut
         table = Table(Column(column, min_width=longest), "what it is", title=title, title_justify="left")
