@@ -358,8 +358,10 @@ def test_what_fails_in_a_process_of_its_own_is_told_as_well(tmp_path: Path, monk
 
 STOPPED = '''
 """The command, slow from its fourth step on, and telling when it has come so far; so are its processes."""
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal, wherever the tests themselves run
 
 import lengthwise
 

@@ -136,6 +136,8 @@ def reproduce(
         for job in asked:
             job.require_same()
         todo = [job for job in asked if job.missing]
+        if todo:
+            pick_device(device)  # refused here, not in every run
         say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already")
         with _polite():
             failed = _work(todo, workers, device, say, observer)
