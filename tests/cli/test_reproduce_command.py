@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from asking import contents, explanations, plain, refused, run
 
+import lengthwise as lw
 from lengthwise import experiments
 from lengthwise.cli.reproduce import _Reproduce
 from lengthwise.experiments import kinds
@@ -236,12 +237,23 @@ def test_bad_input_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_runs_that_fail_are_told_in_one_sentence_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
-    out, err = run(capsys, "reproduce", FIGURE, *QUICK, "--device", "toaster", expect=2)
+def test_runs_that_fail_are_told_in_one_sentence_at_the_end(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> str:
+        raise lw.InputError("the disk is full.")
+
+    monkeypatch.setattr("lengthwise.reproduce.work", fail)
+    out, err = run(capsys, "reproduce", FIGURE, *QUICK, expect=2)
     assert err.startswith("lengthwise: 2 of 2 runs failed; windowed-addition")
-    assert err.endswith("the device 'toaster' cannot be used here: try cpu.\n")
+    assert err.endswith("the disk is full.\n")
     assert len(err.splitlines()) == 1
     assert len(out.splitlines()) == 3
+
+
+def test_a_device_that_is_not_there_is_refused_before_any_run(capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = run(capsys, "reproduce", FIGURE, *QUICK, "--device", "toaster", expect=2)
+    assert (out, err) == ("", "lengthwise: the device 'toaster' cannot be used here: try cpu.\n")
 
 
 def test_another_recipes_run_is_not_taken_for_ones_own(capsys: pytest.CaptureFixture[str], done: Path) -> None:
