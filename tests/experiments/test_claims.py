@@ -8,17 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from synthetic import Measured, Rate, at, flat, parted, plan
 
-from lengthwise.experiments import Verdict, kinds, parity, windowed
+from lengthwise.experiments import Verdict, kinds, methods, parity, windowed
 from lengthwise.experiments import addition_architecture as architecture
 from lengthwise.experiments import addition_data_size as data_size
 from lengthwise.experiments import addition_embedding_dim as embedding_dim
 from lengthwise.experiments import addition_head_dim as head_dim
 from lengthwise.experiments import addition_input_formats as input_formats
-from lengthwise.experiments import addition_methods as methods
 from lengthwise.experiments import addition_train_lengths as train_lengths
 from lengthwise.experiments import addition_zero_padding as zero_padding
 from lengthwise.experiments import attention_patterns as attention
-from lengthwise.experiments import multiplication_methods as multiplication
 from lengthwise.experiments.base import compared, judged, learned, per_cent
 from lengthwise.reproduce import claims_table, state
 
@@ -361,7 +359,7 @@ def test_coupling_multiplies_up_to_20_by_15(coupled: Rate, others: float | None,
     if others is not None:
         measured.put(methods.titled("nope", True), flat(others))
     assert measured.claim("20 × 15").verdict == "not run"
-    measured.put(multiplication.COUPLED, coupled)
+    measured.put(methods.COUPLED, coupled)
     assert measured.claim("20 × 15").verdict == verdict
 
 

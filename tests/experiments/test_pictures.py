@@ -7,8 +7,7 @@ from matplotlib.figure import Figure
 from synthetic import Measured, flat, parted, plan
 
 from lengthwise.experiments import addition_embedding_dim as embedding_dim
-from lengthwise.experiments import addition_methods as methods
-from lengthwise.experiments import kinds, parity
+from lengthwise.experiments import kinds, methods, parity
 
 HALF = flat(0.5)
 

@@ -11,35 +11,12 @@ on to 30 digits and 30 numbers and fades there. Without scratchpad not even the 
 
 from typing import ClassVar
 
-from matplotlib.figure import Figure
-
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, learned, per_cent
-from lengthwise.experiments.setups import addition_scales, case, windowed
-
-METHODS = {
-    "nope": "NoPE",
-    "fire": "FIRE",
-    "fire-authors": "FIRE, authors' code",
-    "coupling": "Position Coupling",
-}
+from lengthwise.experiments.base import Claim, Found, judged, learned, per_cent
+from lengthwise.experiments.methods import BASELINES, COUPLED, METHODS, Methods, coupled_goes_furthest, titled
+from lengthwise.experiments.setups import addition_scales
 
 
-def titled(method: str, scratchpad: bool) -> str:
-    """The title of a case."""
-    return f"{METHODS[method]}, {'with' if scratchpad else 'no'} scratchpad"
-
-
-COUPLED = titled("coupling", True)
-WINDOWED = "windowed coupling (ours), with scratchpad"
-IN_ROWS = [
-    *(titled(method, scratchpad) for scratchpad in (False, True) for method in ("nope", "fire", "coupling")),
-    *(titled("fire-authors", scratchpad) for scratchpad in (False, True)),
-    WINDOWED,
-]
-"""The paper's two rows of three, and a third of what is not in the paper."""
-
-
-class AdditionMethods(Experiment):
+class AdditionMethods(Methods):
     """Which positions let addition grow."""
 
     name = "addition-methods"
@@ -47,22 +24,13 @@ class AdditionMethods(Experiment):
     figure = "Figure 1"
     summary = "addition: NoPE, FIRE, coupling, without and with scratchpad"
     scales: ClassVar = addition_scales(seeds=4)
-
-    def cases(self, scale: Scale) -> list[Case]:
-        paper = [
-            case(f"addition-{method}{'-scratchpad' if scratchpad else ''}", titled(method, scratchpad), scale)
-            for scratchpad in (True, False)
-            for method in ("coupling", "nope", "fire", "fire-authors")
-        ]
-        return [*paper, windowed(scale, WINDOWED)]
-
-    def draw(self, found: Found) -> dict[str, Figure]:
-        return found.heatmaps(self.name, IN_ROWS)
+    task = "addition"
+    own = "adder-tiny"
 
     def claims(self, found: Found) -> list[Claim]:
         return [
             self._without(found),
-            *(self._baseline(found, method) for method in ("nope", "fire", "fire-authors")),
+            *(self._baseline(found, method) for method in BASELINES),
             self._coupled(found),
             self._fire(found),
         ]
@@ -102,23 +70,13 @@ class AdditionMethods(Experiment):
         )
 
     def _coupled(self, found: Found) -> Claim:
-        lowest = found.lowest(COUPLED, 30, 30)
-        sizes = ", ".join(
-            f"{per_cent(found.rate(COUPLED, size, size))} at {size} × {size}" for size in (13, 15, 20, 30)
-        )
-        beyond = found.mean_beyond(COUPLED, 10)
-        others = [found.mean_beyond(titled(method, True), 10) for method in ("nope", "fire", "fire-authors")]
-        known = [other for other in others if other is not None]
-        verdict = judged(lowest, confirmed=0.678)
-        if verdict == "contradicted" and beyond is not None and known and beyond > max(known):
-            verdict = "weaker"  # further than the others, but not so far as the paper's
-        return Claim(
+        return coupled_goes_furthest(
+            found,
             says="coupling with scratchpad solves all sizes up to 30 × 30, far beyond the others",
             paper="lowest cell 67.8 % (6 layers, 8 heads)",
-            ours=f"lowest cell {per_cent(lowest)}; {sizes}; mean beyond 10 × 10 {per_cent(beyond)}, "
-            f"the others at most {per_cent(max(known, default=None))}",
-            verdict=verdict,
-            seeds=found.seeds(COUPLED),
+            lowest=found.lowest(COUPLED, 30, 30),
+            confirmed=0.678,
+            sizes=((13, 13), (15, 15), (20, 20), (30, 30)),
         )
 
     def _fire(self, found: Found) -> Claim:

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from lengthwise.experiments import addition_methods
+from lengthwise.experiments import methods
 from lengthwise.experiments.base import Case, Claim, Experiment, Found, Measurement, Scale, judged, per_cent
 from lengthwise.experiments.setups import addition_scales, case, windowed
 from lengthwise.figures.attention import draw_heads
@@ -31,8 +31,8 @@ from lengthwise.results import AttentionMap, read_json
 SIZE = 11
 SHOWN = 4
 ONE_LAYER = "Position Coupling, with scratchpad, 1 layer of 4 heads"
-PLAIN = addition_methods.titled("fire", False)
-TITLES = [addition_methods.titled(method, pad) for pad in (True, False) for method in ("nope", "fire", "coupling")]
+PLAIN = methods.titled("fire", False)
+TITLES = [methods.titled(method, pad) for pad in (True, False) for method in ("nope", "fire", "coupling")]
 
 
 class AttentionPatterns(Experiment):
@@ -45,12 +45,12 @@ class AttentionPatterns(Experiment):
     scales: ClassVar = addition_scales(seeds=1)
 
     def cases(self, scale: Scale) -> list[Case]:
-        methods = [
-            case(f"addition-{method}{'-scratchpad' if pad else ''}", addition_methods.titled(method, pad), scale)
+        six = [
+            case(f"addition-{method}{'-scratchpad' if pad else ''}", methods.titled(method, pad), scale)
             for pad in (True, False)
             for method in ("nope", "fire", "coupling")
         ]
-        return [case("addition-1l4h", ONE_LAYER, scale), *methods, windowed(scale, addition_methods.WINDOWED)]
+        return [case("addition-1l4h", ONE_LAYER, scale), *six, windowed(scale, methods.WINDOWED)]
 
     def measurements(self, scale: Scale) -> list[Measurement]:
         size, samples = (2, 5) if scale.name == "smoke" else (SIZE, 1000)

@@ -9,16 +9,12 @@ Small (15 November 2026, one H200 shared by 14 processes, 3 to 8 minutes a run, 
 
 from typing import ClassVar
 
-from matplotlib.figure import Figure
-
-from lengthwise.experiments.addition_methods import IN_ROWS, METHODS, WINDOWED, titled
-from lengthwise.experiments.base import LEARNED, Case, Claim, Experiment, Found, Scale, judged, learned, per_cent
-from lengthwise.experiments.setups import case, multiplication_scales, windowed
-
-COUPLED = titled("coupling", True)
+from lengthwise.experiments.base import LEARNED, Claim, Found, judged, learned, per_cent
+from lengthwise.experiments.methods import BASELINES, COUPLED, METHODS, Methods, coupled_goes_furthest, titled
+from lengthwise.experiments.setups import multiplication_scales
 
 
-class MultiplicationMethods(Experiment):
+class MultiplicationMethods(Methods):
     """Which positions let multiplication grow."""
 
     name = "multiplication-methods"
@@ -26,22 +22,13 @@ class MultiplicationMethods(Experiment):
     figure = "Figure 9"
     summary = "multiplication: NoPE, FIRE, coupling, without and with scratchpad"
     scales: ClassVar = multiplication_scales(seeds=4)
-
-    def cases(self, scale: Scale) -> list[Case]:
-        paper = [
-            case(f"multiplication-{method}{'-scratchpad' if scratchpad else ''}", titled(method, scratchpad), scale)
-            for scratchpad in (True, False)
-            for method in ("coupling", "nope", "fire", "fire-authors")
-        ]
-        return [*paper, windowed(scale, WINDOWED, "multiplier")]
-
-    def draw(self, found: Found) -> dict[str, Figure]:
-        return found.heatmaps(self.name, IN_ROWS)
+    task = "multiplication"
+    own = "multiplier"
 
     def claims(self, found: Found) -> list[Claim]:
         return [
             self._without(found),
-            *(self._baseline(found, method) for method in ("nope", "fire", "fire-authors")),
+            *(self._baseline(found, method) for method in BASELINES),
             self._coupled(found),
             self._one_short(found),
         ]
@@ -77,22 +64,13 @@ class MultiplicationMethods(Experiment):
         )
 
     def _coupled(self, found: Found) -> Claim:
-        rate = found.lowest(COUPLED, 20, 15)
-        sizes = ((15, 15), (20, 15), (20, 20), (30, 30))
-        others = [found.mean_beyond(titled(method, True), 10) for method in ("nope", "fire", "fire-authors")]
-        known = [other for other in others if other is not None]
-        beyond = found.mean_beyond(COUPLED, 10)
-        verdict = judged(rate, confirmed=0.7855)
-        if verdict == "contradicted" and beyond is not None and known and beyond > max(known):
-            verdict = "weaker"
-        return Claim(
+        return coupled_goes_furthest(
+            found,
             says="coupling with scratchpad multiplies up to 20 × 15 digits",
             paper="lowest cell up to 20 × 15: 78.55 %",
-            ours=f"lowest cell {per_cent(rate)}; "
-            + ", ".join(f"{per_cent(found.rate(COUPLED, *size))} at {size[0]} × {size[1]}" for size in sizes)
-            + f"; mean beyond 10 × 10 {per_cent(beyond)}, the others at most {per_cent(max(known, default=None))}",
-            verdict=verdict,
-            seeds=found.seeds(COUPLED),
+            lowest=found.lowest(COUPLED, 20, 15),
+            confirmed=0.7855,
+            sizes=((15, 15), (20, 15), (20, 20), (30, 30)),
         )
 
     def _one_short(self, found: Found) -> Claim:
