@@ -51,7 +51,7 @@ class AdditionHeadDim(Experiment):
                     says=what,
                     paper="shown as heatmaps",
                     ours=ours,
-                    verdict=compared(first, second),
+                    verdict=compared(first, second, seeds=found.seeds(wide, narrow)),
                     seeds=found.seeds(wide, narrow),
                 )
             )

@@ -22,10 +22,14 @@ from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid
 
-Verdict = Literal["confirmed", "weaker", "contradicted", "not run"]
+Verdict = Literal["confirmed", "weaker", "contradicted", "not learned", "not run"]
 SCALES = ("smoke", "small", "paper")
 LEARNED = 0.9
 """The accuracy within the training sizes from which on a model has learned them."""
+MARGIN = 0.05
+"""By how much one thing must be better than another."""
+SPREAD = 0.35
+"""The same where each has but one seed: two seeds of one architecture differ by so much and more."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +54,11 @@ class Scale:
     """The largest data set."""
     validation_samples: int = 500
     """How many fresh problems of the training sizes are tried at the end."""
+
+    @property
+    def is_less(self) -> bool:
+        """Whether models are trained less than the paper's."""
+        return self.name != "paper"
 
     def recipe(self, recipe: Recipe) -> Recipe:
         """A recipe of the paper at this scale: narrower models, fewer steps. It is watched at its end only."""
@@ -147,16 +156,21 @@ def judged(value: float | None, *, confirmed: float, weaker: float | None = None
     return "weaker" if weaker is not None and value >= weaker else "contradicted"
 
 
-def compared(better: float | None, worse: float | None, *, margin: float = 0.05) -> Verdict:
-    """A verdict on what should be better: confirmed from a margin on, weaker where the two are within it."""
+def compared(better: float | None, worse: float | None, *, seeds: int) -> Verdict:
+    """A verdict on what should be better: weaker within a margin, which is wide where there is a single seed."""
     if better is None or worse is None:
         return "not run"
-    return judged(better - worse, confirmed=margin, weaker=-margin)
+    return judged(better - worse, confirmed=MARGIN if seeds > 1 else SPREAD, weaker=-MARGIN)
+
+
+def reached(verdict: Verdict, scale: Scale) -> Verdict:
+    """A verdict on how far something goes: with less training than the paper's, less far is weaker, no more."""
+    return "weaker" if verdict == "contradicted" and scale.is_less else verdict
 
 
 def learned(verdict: Verdict, inside: float | None) -> Verdict:
-    """A verdict on what happens beyond the training sizes, weaker where not even these were learned."""
-    return "weaker" if verdict == "confirmed" and (inside is None or inside < LEARNED) else verdict
+    """A verdict on what happens beyond the training sizes: that nothing does is no evidence where these fail, too."""
+    return "not learned" if verdict == "confirmed" and (inside is None or inside < LEARNED) else verdict
 
 
 def per_cent(value: float | None) -> str:

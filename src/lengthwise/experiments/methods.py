@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent, reached
 from lengthwise.experiments.setups import case, windowed
 
 METHODS = {
@@ -66,8 +66,8 @@ def coupled_goes_furthest(
     others = [found.mean_beyond(titled(method, True), 10) for method in BASELINES]
     known = [other for other in others if other is not None]
     verdict = judged(lowest, confirmed=confirmed)
-    if verdict == "contradicted" and beyond is not None and known and beyond > max(known):
-        verdict = "weaker"
+    if beyond is not None and known and beyond > max(known):
+        verdict = reached(verdict, found.scale)
     shown = ", ".join(f"{per_cent(found.rate(COUPLED, *size))} at {size[0]} × {size[1]}" for size in sizes)
     return Claim(
         says=says,

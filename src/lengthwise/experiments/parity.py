@@ -16,7 +16,18 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Measurement, Scale, judged, learned, per_cent
+from lengthwise.experiments.base import (
+    Case,
+    Claim,
+    Experiment,
+    Found,
+    Measurement,
+    Scale,
+    judged,
+    learned,
+    per_cent,
+    reached,
+)
 from lengthwise.experiments.setups import case, windowed
 from lengthwise.figures.curves import Line, draw_curve_panels
 
@@ -119,24 +130,24 @@ class Parity(Experiment):
         title = titled(method, True)
         given = {bits: found.rate(title, bits, answers=True) for bits in (25, 35, 50)}
         return Claim(
-            says=f"{METHODS[method]} with scratchpad generalises to 35 bits",
+            says=f"{METHODS[method]} with scratchpad generalises to 35 bits (answers, the scratchpad given)",
             paper="“strong generalization up to 35-bit queries”",
             ours="answers, scratchpad given: "
             + ", ".join(f"{per_cent(rate)} at {bits}" for bits, rate in given.items())
             + f"; decoded {per_cent(found.rate(title, 35, None, 1, answers=True))} at 35",
-            verdict=judged(given[35], confirmed=0.9, weaker=0.6),
+            verdict=reached(judged(given[35], confirmed=0.9, weaker=0.6), found.scale),
             seeds=found.seeds(title),
         )
 
     def _coupled(self, found: Found) -> Claim:
         given, decoded = (found.rate(COUPLED, 100, None, number, answers=True) for number in (0, 1))
         return Claim(
-            says="coupling with scratchpad is near-perfect to 100 bits",
+            says="coupling with scratchpad is near-perfect to 100 bits (answers, the scratchpad given)",
             paper="“near-perfect” to 100",
             ours=f"at 100 bits {per_cent(given)} with the scratchpad given, {per_cent(decoded)} decoded; "
             f"at 50 {per_cent(found.rate(COUPLED, 50, None, 0, answers=True))} and "
             f"{per_cent(found.rate(COUPLED, 50, None, 1, answers=True))}",
-            verdict=judged(given, confirmed=0.97, weaker=0.6),
+            verdict=reached(judged(given, confirmed=0.97, weaker=0.6), found.scale),
             seeds=found.seeds(COUPLED),
         )
 
@@ -144,7 +155,7 @@ class Parity(Experiment):
         """The largest difference between the two ways of measuring, over methods and lengths."""
         titles = [titled(method, True) for method in METHODS] + [COUPLED]
         gaps = {
-            (title, bits): rate - decoded
+            (title, bits): abs(rate - decoded)
             for title in titles
             for (bits, _), rate in found.rates(title, 0, answers=True).items()
             if (decoded := found.rate(title, bits, None, 1, answers=True)) is not None
