@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import lengthwise as lw
+from lengthwise.reproduce import reproduce
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +29,7 @@ def test_the_readme_runs_as_written(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_encoding_in_contributing_is_one() -> None:
-    (block,) = python_blocks("CONTRIBUTING.md")
+    block, _ = python_blocks("CONTRIBUTING.md")
     imports = """
 from dataclasses import dataclass
 from typing import ClassVar
@@ -48,8 +49,28 @@ from lengthwise.positions.base import Encoding, Hooks, Place, Shape, distances
     assert model.exact_matches(batch).equal(model.exact_matches(batch, "greedy"))
 
 
+def test_the_figure_in_contributing_is_one(tmp_path: Path) -> None:
+    _, block = python_blocks("CONTRIBUTING.md")
+    imports = """
+from typing import ClassVar
+from matplotlib.figure import Figure
+from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, compared, per_cent
+from lengthwise.experiments.setups import addition_scales, case
+"""
+    names: dict[str, Any] = {"__name__": "heads"}
+    exec(imports + block, names)
+    figure = names["AdditionHeads"]()
+    reports = reproduce([figure], scale="smoke", out=tmp_path, device="cpu")
+    assert [(report.name, report.state.runs, list(report.pictures)) for report in reports] == [
+        ("addition-heads", 2, ["addition-heads"])
+    ]
+    (claim,) = figure.claims(figure.found("smoke", tmp_path))
+    assert (claim.verdict, claim.seeds) == ("not run", 1), "at smoke nothing lies beyond 10 × 10"
+
+
 def test_linked_files_exist() -> None:
-    for document in ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/paper-differences.md"):
+    documents = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/paper-differences.md", "docs/results.md")
+    for document in (*documents, "docs/performance.md", "results/README.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert ((ROOT / document).parent / target).exists(), f"{document} links to {target}"

@@ -181,7 +181,7 @@ def test_another_figure_measures_a_run_that_is_there_and_trains_nothing(out: Pat
         say=said.append,
         observer=lambda: onlooker,
     )
-    assert said[0] == "1 runs, 0 of them done already"
+    assert said[0] == "1 runs, 0 of them done already, 1 begun"
     assert onlooker.told == []
     added = set(stamps(out / "smoke")) - set(before)
     assert added == {f"{PADDED}/grids/focus-2x2-n5.json", f"{PADDED}/grids/attention-2x2-n5.safetensors"}
@@ -393,7 +393,9 @@ if __name__ == "__main__":
 '''
 
 
-def stop(tmp_path: Path, number: signal.Signals, *arguments: str, processes: int, slow: str = "training") -> str:
+def stop(
+    tmp_path: Path, number: signal.Signals, *arguments: str, processes: int, slow: str = "training", times: int = 1
+) -> str:
     """Run the command, stop it as a terminal or a batch system would, and see how it takes that: its last words."""
     script, told, out = tmp_path / "stopped.py", tmp_path / "told", tmp_path / "out"
     script.write_text(STOPPED.replace("import lengthwise\n", "import lengthwise, lengthwise.cli\n"))
@@ -413,10 +415,12 @@ def stop(tmp_path: Path, number: signal.Signals, *arguments: str, processes: int
             assert started.poll() is None, started.communicate()
             assert time.monotonic() < patience
             time.sleep(0.02)
-        if number == signal.SIGINT:
-            os.killpg(started.pid, number)  # Ctrl-C reaches all processes of the terminal
-        else:
-            started.send_signal(number)
+        for _ in range(times):
+            if number == signal.SIGINT:
+                os.killpg(started.pid, number)  # Ctrl-C reaches all processes of the terminal
+            else:
+                started.send_signal(number)
+            time.sleep(0.2 if times > 1 else 0)
         _, err = started.communicate(timeout=120)
     finally:
         if started.poll() is None:
@@ -429,14 +433,16 @@ def stop(tmp_path: Path, number: signal.Signals, *arguments: str, processes: int
 
 
 @pytest.mark.parametrize(
-    ("number", "workers"),
-    [(signal.SIGINT, 1), (signal.SIGTERM, 2), (signal.SIGINT, 2)],
+    ("number", "workers", "times"),
+    [(signal.SIGINT, 1, 1), (signal.SIGTERM, 2, 1), (signal.SIGINT, 2, 1), (signal.SIGINT, 2, 3)],
 )
 def test_what_is_stopped_while_it_trains_goes_on_from_there(
-    number: signal.Signals, workers: int, tmp_path: Path
+    number: signal.Signals, workers: int, times: int, tmp_path: Path
 ) -> None:
     keys = ["windowed-parity", "windowed-addition"]
-    stop(tmp_path, number, "--scale", "small", "--workers", str(workers), "--only", *keys, processes=workers)
+    stop(
+        tmp_path, number, "--scale", "small", "--workers", str(workers), "--only", *keys, processes=workers, times=times
+    )
     runs = [Run(folder) for folder in sorted((tmp_path / "out" / "small").iterdir())]
     assert len(runs) == workers
     steps = {run.folder.name: run.step for run in runs}

@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatch
 from multiprocessing.connection import Connection, wait
@@ -106,7 +106,7 @@ class Report:
 
 
 def reproduce(
-    names: Sequence[str],
+    figures: Sequence[str | Experiment],
     *,
     scale: str = "small",
     out: str | Path = "runs/reproduce",
@@ -123,7 +123,7 @@ def reproduce(
     `seeds` are those of the scale unless given, `only` keeps to runs whose names match a pattern such as parity-*.
     With `run` false nothing is trained or measured. Runs that fail do not stop the others; they are named in the end.
     """
-    experiments = [experiment(name) for name in dict.fromkeys(names)]
+    experiments = [experiment(one) if isinstance(one, str) else one for one in dict.fromkeys(figures)]
     folder = Path(out)
     if workers < 1:
         raise InputError(f"workers must be 1 or more, not {workers}.")
@@ -132,13 +132,16 @@ def reproduce(
         asked = jobs(experiments, scale, folder, seeds, only)
         if only and not asked:
             known = sorted({case.key for one in experiments for case in one.plan(scale)})
-            raise InputError(f"no run of {', '.join(names)} matches {', '.join(only)}: {instead(only[0], known)}")
+            names = ", ".join(one.name for one in experiments)
+            raise InputError(f"no run of {names} matches {', '.join(only)}: {instead(only[0], known)}")
         for job in asked:
             job.require_same()
         todo = [job for job in asked if job.missing]
         if todo:
             pick_device(device)  # refused here, not in every run
-        say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already")
+        begun = sum(job.folder.is_dir() for job in todo)
+        going_on = f", {begun} begun" if begun else ""
+        say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already{going_on}")
         with _polite():
             failed = _work(todo, workers, device, say, observer)
     reports = [_report(one, scale, folder) for one in experiments]
@@ -184,16 +187,17 @@ def state(one: Experiment, scale: str, out: str | Path) -> State:
 
 
 def claims_table(out: str | Path) -> str:
-    """All claims of the paper, compared at the largest scale of which anything has been run, in Markdown."""
+    """All claims of the paper, each compared at the largest scale it has been judged at, in Markdown."""
     lines = [
         "| figure | the paper says | its number | here | scale | seeds | verdict |",
         "|---|---|---|---|---|---|---|",
     ]
     for name, kind in kinds().items():
         one = kind()
-        begun = [scale for scale in SCALES[1:] if state(one, scale, out).runs]
-        scale = begun[-1] if begun else "small"
-        for claim in one.claims(one.found(scale, Path(out))):
+        by_scale = [(scale, _claims(one, scale, Path(out))) for scale in SCALES[1:]]
+        for versions in zip(*([(scale, claim) for claim in claims] for scale, claims in by_scale), strict=True):
+            judged = [version for version in versions if version[1].verdict != "not run"]
+            scale, claim = judged[-1] if judged else versions[0]
             told = "–" if claim.verdict == "not run" else scale
             seeds = str(claim.seeds) if claim.seeds else "–"
             ours = "–" if claim.verdict == "not run" else claim.ours
@@ -308,10 +312,11 @@ def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iter
                 ended.join()
                 yield job, words, well
     finally:
-        for _, left in running.values():
-            left.terminate()  # training takes this as a wish to stop, and saves
-        for _, left in running.values():
-            left.join(60)
+        with _deaf():
+            for _, left in running.values():
+                left.terminate()  # training takes this as a wish to stop, and saves
+            for _, left in running.values():
+                left.join(60)
 
 
 def _in_process(job: Job, device: str | None, pipe: Connection) -> None:
@@ -319,13 +324,15 @@ def _in_process(job: Job, device: str | None, pipe: Connection) -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the parent passes Ctrl-C on, once
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # measuring stops at once, training after its step
     try:
-        pipe.send((work(job, device), True))
+        outcome = work(job, device), True
     except InputError as error:
-        pipe.send((str(error), False))
+        outcome = str(error), False
     except KeyboardInterrupt:
-        pipe.send(("stopped", False))
+        outcome = "stopped", False
     except Exception as error:  # whatever it is, the other runs go on
-        pipe.send((f"{type(error).__name__}: {error}", False))
+        outcome = f"{type(error).__name__}: {error}", False
+    with suppress(BrokenPipeError):  # nobody is listening any more
+        pipe.send(outcome)
 
 
 @contextmanager
@@ -341,13 +348,26 @@ def _polite() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Signals wait: a second Ctrl-C must not break off what the first has begun to save."""
+    numbers = {signal.SIGINT, signal.SIGTERM}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+    finally:
+        for number in numbers & signal.sigpending():
+            signal.sigwait([number])
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 # Drawing and comparing.
 
 
 def _report(one: Experiment, scale: str, out: Path) -> Report:
     found = one.found(scale, out)
     folder = out / scale / FIGURES
-    claims = one.claims(found)
+    claims = _claims(one, scale, out)
     if scale == "smoke":  # it shows that everything runs, nothing more
         claims = [replace(claim, verdict="not run") for claim in claims]
     how_far = state(one, scale, out)
@@ -359,6 +379,18 @@ def _report(one: Experiment, scale: str, out: Path) -> Report:
             save_figure(picture, pictures[name])
         write_json(folder / f"{one.name}.json", _as_json(one, scale, how_far, claims))
     return Report(name=one.name, scale=scale, state=how_far, pictures=pictures, claims=claims)
+
+
+def _claims(one: Experiment, scale: str, out: Path) -> list[Claim]:
+    """The claims, compared; refused where a run is not what the figure asks for."""
+    found = one.found(scale, out)
+    for case in found.cases:
+        for measurement in case.measurements:
+            for file in found.files(case, measurement):
+                folder = file.parents[1]
+                recipe = case.seeded(int(folder.name.rpartition("seed")[2]))
+                Job(folder=folder, recipe=recipe, measurements=()).require_same()
+    return one.claims(found)
 
 
 def _as_json(one: Experiment, scale: str, how_far: State, claims: Sequence[Claim]) -> dict[str, Any]:

@@ -302,3 +302,32 @@ def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     for name, text in told.items():
         assert name == "names" or f"--{name}" in out
         assert plain(text) in plain(out), f"--{name} is not explained"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--table", FIGURE], "--table compares all figures"),
+        (["--table", "--json"], "--table compares all figures"),
+        (["--report"], "--report draws what is there of the figures it names"),
+        (["--report", FIGURE, "--seeds", "0"], "leave --seeds and --only out"),
+        (["--report", FIGURE, "--only", "parity-*"], "leave --seeds and --only out"),
+    ],
+)
+def test_options_that_would_change_nothing_are_refused(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert words in refused(capsys, "reproduce", *arguments)
+
+
+def test_a_run_by_another_recipe_is_not_reported_either(capsys: pytest.CaptureFixture[str], done: Path) -> None:
+    file = done / "smoke" / "windowed-addition-seed0" / "config.json"
+    file.write_text(file.read_text().replace('"batch_size": 4', '"batch_size": 5'))
+    assert "holds a run by another recipe" in refused(capsys, "reproduce", FIGURE, "--scale", "smoke", "--report")
+
+
+def test_nor_is_it_in_the_table(capsys: pytest.CaptureFixture[str], done: Path) -> None:
+    (done / "smoke").rename(done / "small")
+    (grid,) = (done / "small" / "windowed-addition-seed0").glob("grids/grid-*.json")
+    grid.rename(grid.with_name(experiments.experiment(FIGURE).plan("small")[0].measurements[0].file))
+    assert "holds a run by another recipe" in refused(capsys, "reproduce", "--table")

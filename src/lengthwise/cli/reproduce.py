@@ -12,6 +12,7 @@ from tyro.conf import Positional, arg
 from lengthwise import experiments
 from lengthwise import reproduce as reproducing
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
+from lengthwise.errors import InputError
 from lengthwise.experiments.base import SCALES
 from lengthwise.progress import TrainingProgress
 from lengthwise.reproduce import Report
@@ -29,7 +30,7 @@ class _Reproduce:
     out: Annotated[Path, arg(metavar="FOLDER", help="runs, grids and figures; what is there is not done again")] = Path(
         "runs/reproduce"
     )
-    seeds: Annotated[str | None, arg(help="0:4, or 0,2,5; as many as the scale has unless given")] = None
+    seeds: Annotated[str | None, arg(help="0:4 (five of them) or 0,2,5; those of the scale unless given")] = None
     only: Annotated[
         tuple[str, ...], arg(help="only runs whose names, seeds apart, match one of these: 'windowed-*'")
     ] = ()
@@ -43,13 +44,17 @@ class _Reproduce:
 def run(arguments: list[str]) -> None:
     """List, or reproduce and compare."""
     options = parse(_Reproduce, "reproduce", arguments)
+    if options.table and (options.names or options.report or options.json):
+        raise InputError("--table compares all figures, as Markdown: leave names, --report and --json out.")
+    if options.report and (options.seeds or options.only or not options.names):
+        raise InputError("--report draws what is there of the figures it names: leave --seeds and --only out.")
     if options.table:
         print(reproducing.claims_table(options.out), end="")
         return
     if not options.names:
         _list(options)
         return
-    names = list(experiments.kinds()) if options.names == ("all",) else list(options.names)
+    names = list(experiments.kinds()) if "all" in options.names else list(options.names)
     console = Console(stderr=True, highlight=False) if options.json else console_for_people()
     live = options.workers == 1 and not options.json
     try:

@@ -188,6 +188,10 @@ class Found:
     """Where the run folders of the scale lie."""
     _grids: dict[tuple[str, str], list[Grid]] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        titles = [case.title for case in self.cases]
+        assert len(set(titles)) == len(titles), "two cases of a figure have one title"
+
     def run_folder(self, case: Case, seed: int) -> Path:
         """Where a run of a case lies."""
         return self.folder / f"{case.key}-seed{seed}"

@@ -8,7 +8,7 @@ on the right, models write their scratchpads themselves. Trained on 1 to 20 bits
 Small (15 November 2026, one H200 shared by 14 processes, 6 to 13 minutes a run, one seed; 10,000 steps instead of
 50,000): coupling answers right to 100 bits with the scratchpad given, and 89 % decoded. NoPE holds to 35 bits given,
 FIRE to 25. Given the right scratchpad a model can be worse than guessing: it writes the end instead of a bit. Without
-scratchpad nothing beyond 5 bits was learned in that budget.
+scratchpad not even 5 bits were learned in that budget.
 """
 
 from dataclasses import replace

@@ -7,6 +7,7 @@ own (`adder-tiny`, `multiplier`, `parity-tiny`): 9,296 parameters and 64,000 sum
 million parameters and sees 20 million.
 """
 
+from collections import Counter
 from dataclasses import replace
 from typing import ClassVar
 
@@ -29,7 +30,11 @@ def own_cases(scale: str) -> list[Case]:
     for name, kind in kinds().items():
         if kind is not Windowed and name != "attention-patterns":
             found |= {case.key: case for case in kind().plan(scale) if case.own and case.key not in found}
-    return [replace(case, title=_titled(case)) for case in found.values()]
+    titles = Counter(map(_titled, found.values()))
+    return [
+        replace(case, title=_titled(case) if titles[_titled(case)] == 1 else f"{_titled(case)} ({case.key})")
+        for case in found.values()
+    ]
 
 
 def _titled(case: Case) -> str:
