@@ -40,8 +40,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "focus": GROUND | {"tasks", "results"},
     "figures": {"errors", "files", "tasks", "results", "focus"},
     "experiments": GROUND | {"tasks", "recipe", "presets", "results", "focus", "figures"},
+    "processes": GROUND,
     "reproduce": GROUND
-    | {"checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
+    | {"processes", "checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
     | {"figures", "experiments"},
 }
 FREE = {"__init__", "__main__", "cli"}

@@ -54,7 +54,9 @@ def test_the_figure_in_contributing_is_one(tmp_path: Path) -> None:
     imports = """
 from typing import ClassVar
 from matplotlib.figure import Figure
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, compared, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
+from lengthwise.experiments.verdicts import Claim, compared, per_cent
 from lengthwise.experiments.setups import addition_scales, case
 """
     names: dict[str, Any] = {"__name__": "heads"}

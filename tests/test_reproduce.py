@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import lengthwise as lw
+from lengthwise import processes
 from lengthwise import reproduce as reproducing
 from lengthwise.experiments import Measurement, experiment, kinds
 from lengthwise.recipe import Recipe
@@ -334,19 +335,19 @@ def test_several_processes_yield_what_one_does(tmp_path: Path, whole: Path) -> N
     assert signal.getsignal(signal.SIGTERM) == before
 
 
-IN_PROCESS = reproducing._in_process
+IN_PROCESS = processes._in_process
 
 
-def work_or_vanish(job: Job, device: str | None, pipe: Connection) -> None:
+def work_or_vanish(work: Callable[[Job], str], job: Job, pipe: Connection) -> None:
     """One of the processes is gone all at once, as when the kernel kills it for want of memory."""
     if job.folder.name == UNPADDED:
         os._exit(1)
-    IN_PROCESS(job, device, pipe)
+    IN_PROCESS(work, job, pipe)
 
 
 def test_what_fails_in_a_process_of_its_own_is_told_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     damage_state(tmp_path)
-    monkeypatch.setattr(reproducing, "_in_process", work_or_vanish)
+    monkeypatch.setattr(processes, "_in_process", work_or_vanish)
     said: list[str] = []
     with pytest.raises(lw.InputError, match=r"^2 of 2 runs failed; windowed-addition-"):
         do(tmp_path, workers=2, say=said.append)

@@ -13,31 +13,24 @@ What is done is known by its files: a whole grid is never measured again, a fini
 weights are not needed where all grids are there. Several processes may share the work, each with runs of its own.
 """
 
-import multiprocessing
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatch
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
+from functools import partial
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from lengthwise import checkpoint
 from lengthwise.device import pick_device
 from lengthwise.errors import InputError, instead
 from lengthwise.evaluate import evaluate
 from lengthwise.experiments import Case, Claim, Experiment, Measurement, experiment, kinds
-from lengthwise.experiments.attention_patterns import map_of
-from lengthwise.experiments.base import SCALES
+from lengthwise.experiments.plans import SCALES, map_of
 from lengthwise.figures.saving import save_figure
 from lengthwise.focus import focus
 from lengthwise.looking import average_attention
+from lengthwise.processes import one_by_one, polite, side_by_side
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid, read_json, write_json
 from lengthwise.runs import Run
@@ -142,7 +135,7 @@ def reproduce(
         begun = sum(job.folder.is_dir() for job in todo)
         going_on = f", {begun} begun" if begun else ""
         say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already{going_on}")
-        with _polite():
+        with polite():
             failed = _work(todo, workers, device, say, observer)
     reports = [_report(one, scale, folder) for one in experiments]
     if failed:
@@ -177,7 +170,7 @@ def jobs(
 
 
 def _job(case: Case, seed: int, folder: Path) -> Job:
-    return Job(folder=folder / f"{case.key}-seed{seed}", recipe=case.seeded(seed), measurements=case.measurements)
+    return Job(folder=folder / case.run_name(seed), recipe=case.seeded(seed), measurements=case.measurements)
 
 
 def state(one: Experiment, scale: str, out: str | Path) -> State:
@@ -206,6 +199,23 @@ def claims_table(out: str | Path) -> str:
                 f"| {claim.verdict} |"
             )
     return "\n".join(lines) + "\n"
+
+
+def _work(
+    todo: Sequence[Job], workers: int, device: str | None, say: Say, observer: Callable[[], Observer] | None
+) -> dict[str, str]:
+    """All jobs; the reasons of those that failed, by the names of their runs."""
+
+    def alone(job: Job) -> str:
+        return work(job, device, None if observer is None else observer())
+
+    failed: dict[str, str] = {}
+    outcomes = one_by_one(todo, alone) if workers == 1 else side_by_side(todo, partial(work, device=device), workers)
+    for done, (job, words, well) in enumerate(outcomes, start=1):
+        if not well:
+            failed[job.folder.name] = words
+        say(f"{done}/{len(todo)} {job.folder.name}: {words if well else f'failed: {words}'}")
+    return failed
 
 
 # One run.
@@ -258,107 +268,6 @@ def _is_whole(file: Path) -> bool:
     if not file.is_file():
         return False
     return "focus" in read_json(file) if file.name.startswith("focus") else Grid.load(file).complete
-
-
-# Many runs.
-
-
-def _work(
-    todo: Sequence[Job], workers: int, device: str | None, say: Say, observer: Callable[[], Observer] | None
-) -> dict[str, str]:
-    """All jobs; the reasons of those that failed, by the names of their runs."""
-    failed: dict[str, str] = {}
-    outcomes = _one_by_one(todo, device, observer) if workers == 1 else _side_by_side(todo, workers, device)
-    for done, (job, words, well) in enumerate(outcomes, start=1):
-        if not well:
-            failed[job.folder.name] = words
-        say(f"{done}/{len(todo)} {job.folder.name}: {words if well else f'failed: {words}'}")
-    return failed
-
-
-def _one_by_one(
-    todo: Sequence[Job], device: str | None, observer: Callable[[], Observer] | None
-) -> Iterator[tuple[Job, str, bool]]:
-    for job in todo:
-        try:
-            yield job, work(job, device, None if observer is None else observer()), True
-        except InputError as error:
-            yield job, str(error), False
-        except Exception as error:  # whatever it is, the other runs go on
-            yield job, f"{type(error).__name__}: {error}", False
-
-
-def _side_by_side(todo: Sequence[Job], workers: int, device: str | None) -> Iterator[tuple[Job, str, bool]]:
-    """A process for every run, so many at a time; stopping stops them all, each at a state it can go on from."""
-    context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
-    waiting: list[Job] = list(todo)
-    running: dict[Any, tuple[Job, BaseProcess]] = {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < workers:
-                job = waiting.pop(0)
-                ours, theirs = context.Pipe(duplex=False)
-                process = context.Process(target=_in_process, args=(job, device, theirs), daemon=True)
-                process.start()
-                theirs.close()
-                running[ours] = job, process
-            ready: Any
-            for ready in wait(list(running)):
-                job, ended = running.pop(ready)
-                try:
-                    words, well = ready.recv()
-                except EOFError:
-                    words, well = "its process ended without a word", False
-                ended.join()
-                yield job, words, well
-    finally:
-        with _deaf():
-            for _, left in running.values():
-                left.terminate()  # training takes this as a wish to stop, and saves
-            for _, left in running.values():
-                left.join(60)
-
-
-def _in_process(job: Job, device: str | None, pipe: Connection) -> None:
-    torch.set_num_threads(1)
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the parent passes Ctrl-C on, once
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # measuring stops at once, training after its step
-    try:
-        outcome = work(job, device), True
-    except InputError as error:
-        outcome = str(error), False
-    except KeyboardInterrupt:
-        outcome = "stopped", False
-    except Exception as error:  # whatever it is, the other runs go on
-        outcome = f"{type(error).__name__}: {error}", False
-    with suppress(BrokenPipeError):  # nobody is listening any more
-        pipe.send(outcome)
-
-
-@contextmanager
-def _polite() -> Iterator[None]:
-    """A polite kill is taken as Ctrl-C: runs in progress are saved first."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Signals wait: a second Ctrl-C must not break off what the first has begun to save."""
-    numbers = {signal.SIGINT, signal.SIGTERM}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
-    try:
-        yield
-    finally:
-        for number in numbers & signal.sigpending():
-            signal.sigwait([number])
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # Drawing and comparing.

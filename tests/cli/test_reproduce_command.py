@@ -15,7 +15,7 @@ import lengthwise as lw
 from lengthwise import experiments
 from lengthwise.cli.reproduce import _Reproduce
 from lengthwise.experiments import kinds
-from lengthwise.experiments.base import SCALES
+from lengthwise.experiments.plans import SCALES
 from lengthwise.progress import TrainingProgress
 from lengthwise.reproduce import claims_table, reproduce
 from lengthwise.runs import Run

@@ -12,7 +12,7 @@ from synthetic import plan
 
 import lengthwise as lw
 from lengthwise.experiments import Case, Measurement, experiment, kinds
-from lengthwise.experiments.base import SCALES, Scale
+from lengthwise.experiments.plans import SCALES, Scale
 from lengthwise.recipe import Recipe, require_cell
 from lengthwise.reproduce import jobs
 

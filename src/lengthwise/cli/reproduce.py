@@ -13,7 +13,7 @@ from lengthwise import experiments
 from lengthwise import reproduce as reproducing
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
 from lengthwise.errors import InputError
-from lengthwise.experiments.base import SCALES
+from lengthwise.experiments.plans import SCALES
 from lengthwise.progress import TrainingProgress
 from lengthwise.reproduce import Report
 

@@ -11,7 +11,9 @@ import sys
 
 from lengthwise.discovery import discover
 from lengthwise.errors import InputError, instead
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Measurement, Scale, Verdict
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Measurement, Scale
+from lengthwise.experiments.verdicts import Claim, Verdict
 
 __all__ = ["Case", "Claim", "Experiment", "Found", "Measurement", "Scale", "Verdict", "experiment", "kinds"]
 

@@ -13,18 +13,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import (
-    LEARNED,
-    Case,
-    Claim,
-    Experiment,
-    Found,
-    Scale,
-    Verdict,
-    compared,
-    per_cent,
-)
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed
+from lengthwise.experiments.verdicts import LEARNED, Claim, Verdict, compared, per_cent
 from lengthwise.results import Grid
 
 SHAPES = tuple(product((1, 2, 4, 6), (2, 4, 8)))

@@ -10,8 +10,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, learned, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed
+from lengthwise.experiments.verdicts import Claim, judged, learned, per_cent
 from lengthwise.recipe import Recipe
 
 PRESETS = {

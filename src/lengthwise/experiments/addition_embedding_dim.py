@@ -16,8 +16,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import MARGIN, Case, Claim, Experiment, Found, Scale, judged
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed
+from lengthwise.experiments.verdicts import MARGIN, Claim, judged
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.figures.rates import draw_rates
 

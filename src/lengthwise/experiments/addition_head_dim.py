@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, compared, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case
+from lengthwise.experiments.verdicts import Claim, compared, per_cent
 
 PRESETS = {
     (4, 256): "addition-1l4h",

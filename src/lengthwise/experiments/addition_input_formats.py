@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed, windowed_format
+from lengthwise.experiments.verdicts import Claim, judged, per_cent
 from lengthwise.presets import FORMATS
 
 BASELINE = "plain query, reversed response"

@@ -11,9 +11,10 @@ on to 30 digits and 30 numbers and fades there. Without scratchpad not even the 
 
 from typing import ClassVar
 
-from lengthwise.experiments.base import Claim, Found, judged, learned, per_cent
+from lengthwise.experiments.base import Found
 from lengthwise.experiments.methods import BASELINES, COUPLED, METHODS, Methods, coupled_goes_furthest, titled
 from lengthwise.experiments.setups import addition_scales
+from lengthwise.experiments.verdicts import Claim, judged, learned, per_cent
 
 
 class AdditionMethods(Methods):

@@ -9,8 +9,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed_sizes
+from lengthwise.experiments.verdicts import Claim, judged, per_cent
 
 PRESETS = {7: "addition-7x7", 10: "addition-coupling-scratchpad", 13: "addition-13x13"}
 

@@ -13,7 +13,6 @@ scratchpad some head puts over 90 % there; without one, coupling's best head 62 
 """
 
 from itertools import chain
-from pathlib import Path
 from statistics import median
 from typing import ClassVar
 
@@ -21,8 +20,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from lengthwise.experiments import methods
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Measurement, Scale, judged, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Measurement, Scale, map_of
 from lengthwise.experiments.setups import addition_scales, case, windowed
+from lengthwise.experiments.verdicts import Claim, judged, per_cent
 from lengthwise.figures.attention import draw_heads
 from lengthwise.figures.focus import draw_focus
 from lengthwise.focus import Focus
@@ -116,11 +117,6 @@ class AttentionPatterns(Experiment):
     def _least(self, found: Found, titles: list[str]) -> float | None:
         rates = [[_best(focus) for focus in focuses_of(found, title)] for title in titles]
         return min(median(best) for best in rates) if all(rates) else None
-
-
-def map_of(focus_file: Path) -> Path:
-    """The attention map behind a file of scores."""
-    return focus_file.with_name(focus_file.name.replace("focus-", "attention-").replace(".json", ".safetensors"))
 
 
 def focuses_of(found: Found, title: str) -> list[Focus]:

@@ -1,10 +1,7 @@
 """What an experiment is: cases that are trained and measured alike, a picture of them, and what the paper claims.
 
-A *case* is one panel or line of the figure: a recipe, run with several seeds. A *scale* says how much of the paper's
-training and measuring is done. `Found` is what has been measured so far; pictures and claims read nothing else.
-
->>> judged(0.95, confirmed=0.9, weaker=0.5), judged(0.6, confirmed=0.9, weaker=0.5), judged(None, confirmed=0.9)
-('confirmed', 'weaker', 'not run')
+`Found` is what has been measured so far; pictures and claims read nothing else. What is planned stands in `plans.py`,
+how claims are judged in `verdicts.py`.
 """
 
 from abc import ABC, abstractmethod
@@ -13,169 +10,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from statistics import median
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from matplotlib.figure import Figure
 
 from lengthwise.errors import InputError
+from lengthwise.experiments.plans import Case, Measurement, Scale
+from lengthwise.experiments.verdicts import Claim, per_cent
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
-from lengthwise.recipe import Recipe
 from lengthwise.results import Grid
-
-Verdict = Literal["confirmed", "weaker", "contradicted", "not learned", "not run"]
-SCALES = ("smoke", "small", "paper")
-LEARNED = 0.9
-"""The accuracy within the training sizes from which on a model has learned them."""
-MARGIN = 0.05
-"""By how much one thing must be better than another."""
-SPREAD = 0.35
-"""The same where each has but one seed: two seeds of one architecture differ by so much and more."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scale:
-    """How much of the paper's work is done. What is None is as in the paper's tables."""
-
-    name: str
-    seeds: int
-    """How many runs of every case, with the seeds 0, 1, 2 …"""
-    lengths: tuple[int, ...]
-    """The lengths of the grid."""
-    counts: tuple[int, ...] | None
-    """Its counts; None for parity."""
-    samples: int
-    """Problems a cell."""
-    shrink: int = 1
-    """What the widths of the paper's models are divided by."""
-    steps: int | None = None
-    batch_size: int | None = None
-    learning_rate: float | None = None
-    problems: int | None = None
-    """The largest data set."""
-    validation_samples: int = 500
-    """How many fresh problems of the training sizes are tried at the end."""
-
-    @property
-    def is_less(self) -> bool:
-        """Whether models are trained less than the paper's."""
-        return self.name != "paper"
-
-    def recipe(self, recipe: Recipe) -> Recipe:
-        """A recipe of the paper at this scale: narrower models, fewer steps. It is watched at its end only."""
-        model, training, data = recipe.model, recipe.training, recipe.data
-        narrower = replace(
-            model,
-            width=model.width // self.shrink,
-            head_dim=max(1, model.dim_per_head // self.shrink),
-            feedforward=model.feedforward // self.shrink,
-        )
-        training = replace(
-            training,
-            steps=self.steps or training.steps,
-            batch_size=self.batch_size or training.batch_size,
-            learning_rate=self.learning_rate or training.learning_rate,
-        )
-        if self.problems is not None and data.problems is not None:
-            data = replace(data, problems=min(data.problems, self.problems))
-        return self.watched(replace(recipe, model=narrower, training=training, data=data))
-
-    def windowed(self, recipe: Recipe) -> Recipe:
-        """A recipe of windowed coupling, within the budget: its own steps and batch, or the scale's where less."""
-        training = recipe.training
-        if self.steps is not None and self.steps < training.steps:
-            training = replace(training, steps=self.steps)
-        if self.batch_size is not None and self.batch_size < training.batch_size:
-            training = replace(training, batch_size=self.batch_size)
-        return self.watched(replace(recipe, training=training))
-
-    def watched(self, recipe: Recipe) -> Recipe:
-        """Fresh problems of the training sizes are tried at the end; longer ones are what the grids are for."""
-        every = max(1, recipe.training.steps // 100)
-        watch = replace(recipe.watch, cells=(), validate_every=recipe.training.steps, log_every=every)
-        return replace(recipe, watch=replace(watch, validation_samples=self.validation_samples, save_seconds=120.0))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """One panel or line of a figure."""
-
-    title: str
-    recipe: Recipe
-    """With seed 0; other seeds differ in nothing else."""
-    key: str
-    """The name of its runs. Cases of several figures that have it are one and the same."""
-    own: bool = False
-    """Whether it is not the paper's but windowed coupling, ours."""
-    measurements: "tuple[Measurement, ...]" = ()
-    """What is measured of every run."""
-
-    def seeded(self, seed: int) -> Recipe:
-        """The recipe of one run."""
-        return replace(self.recipe, seed=seed)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement:
-    """What is measured of every run: a grid, or where its heads look."""
-
-    lengths: tuple[int, ...]
-    counts: tuple[int, ...] | None
-    samples: int
-    decoding: Literal["teacher-forced", "greedy"] = "teacher-forced"
-    kind: Literal["grid", "attention"] = "grid"
-
-    @property
-    def file(self) -> str:
-        """Its file in the run folder: what was asked, so that another question never meets it."""
-        axes = [self.lengths] + ([] if self.counts is None else [self.counts])
-        size = "x".join(f"{axis[0]}-{axis[-1]}" if len(axis) > 1 else str(axis[0]) for axis in axes)
-        cells = "" if self.kind == "attention" else f"-{'x'.join(str(len(axis)) for axis in axes)}cells"
-        decoded = "-decoded" if self.decoding == "greedy" else ""
-        return f"{'focus' if self.kind == 'attention' else 'grid'}-{size}{cells}-n{self.samples}{decoded}.json"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """What the paper says, and what came out here."""
-
-    says: str
-    paper: str
-    """Its number, or its words."""
-    ours: str
-    verdict: Verdict
-    seeds: int
-    """How many runs ours comes from: of the case that has the fewest."""
-
-
-def judged(value: float | None, *, confirmed: float, weaker: float | None = None) -> Verdict:
-    """A verdict on a value that should be high: from where it confirms, and from where it does so weakly."""
-    if value is None:
-        return "not run"
-    if value >= confirmed:
-        return "confirmed"
-    return "weaker" if weaker is not None and value >= weaker else "contradicted"
-
-
-def compared(better: float | None, worse: float | None, *, seeds: int) -> Verdict:
-    """A verdict on what should be better: weaker within a margin, which is wide where there is a single seed."""
-    if better is None or worse is None:
-        return "not run"
-    return judged(better - worse, confirmed=MARGIN if seeds > 1 else SPREAD, weaker=-MARGIN)
-
-
-def reached(verdict: Verdict, scale: Scale) -> Verdict:
-    """A verdict on how far something goes: with less training than the paper's, less far is weaker, no more."""
-    return "weaker" if verdict == "contradicted" and scale.is_less else verdict
-
-
-def learned(verdict: Verdict, inside: float | None) -> Verdict:
-    """A verdict on what happens beyond the training sizes: that nothing does is no evidence where these fail, too."""
-    return "not learned" if verdict == "confirmed" and (inside is None or inside < LEARNED) else verdict
-
-
-def per_cent(value: float | None) -> str:
-    """A rate in words: one decimal, never rounded up to 100."""
-    return "–" if value is None else "100 %" if value == 1 else f"{min(100 * value, 99.9):.1f} %".replace(".0 ", " ")
 
 
 @dataclass(frozen=True)
@@ -194,7 +37,7 @@ class Found:
 
     def run_folder(self, case: Case, seed: int) -> Path:
         """Where a run of a case lies."""
-        return self.folder / f"{case.key}-seed{seed}"
+        return self.folder / case.run_name(seed)
 
     def case(self, title: str) -> Case:
         """The case of a title."""
@@ -245,13 +88,13 @@ class Found:
         """The median accuracy of a cell; None where it has not been measured."""
         return self.rates(title, number, answers=answers).get((length, count))
 
-    def lowest(self, title: str, length: int, count: int, *, beyond: int = 0) -> float | None:
-        """The lowest of the medians up to a size, or of those of them beyond a training size."""
+    def lowest(self, title: str, length: int, count: int) -> float | None:
+        """The lowest of the medians up to a size."""
         rates = self.rates(title)
         chosen = [
             rate
             for (rows, columns), rate in rates.items()
-            if columns is not None and rows <= length and columns <= count and max(rows, columns) > beyond
+            if columns is not None and rows <= length and columns <= count
         ]
         return min(chosen, default=None)
 

@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent, reached
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import case, windowed
+from lengthwise.experiments.verdicts import Claim, judged, per_cent, reached
 
 METHODS = {
     "nope": "NoPE",

@@ -9,9 +9,10 @@ Small (15 November 2026, one H200 shared by 14 processes, 3 to 8 minutes a run, 
 
 from typing import ClassVar
 
-from lengthwise.experiments.base import LEARNED, Claim, Found, judged, per_cent, reached
+from lengthwise.experiments.base import Found
 from lengthwise.experiments.methods import BASELINES, COUPLED, METHODS, Methods, coupled_goes_furthest, titled
 from lengthwise.experiments.setups import multiplication_scales
+from lengthwise.experiments.verdicts import LEARNED, Claim, judged, per_cent, reached
 
 
 class MultiplicationMethods(Methods):

@@ -16,19 +16,10 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from lengthwise.experiments.base import (
-    Case,
-    Claim,
-    Experiment,
-    Found,
-    Measurement,
-    Scale,
-    judged,
-    learned,
-    per_cent,
-    reached,
-)
-from lengthwise.experiments.setups import case, windowed
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Measurement, Scale
+from lengthwise.experiments.setups import addition_scales, case, windowed
+from lengthwise.experiments.verdicts import Claim, judged, learned, per_cent, reached
 from lengthwise.figures.curves import Line, draw_curve_panels
 
 METHODS = {"nope": "NoPE", "rope": "RoPE", "fire": "FIRE", "fire-authors": "FIRE, authors' code"}
@@ -51,18 +42,7 @@ class Parity(Experiment):
     figure = "Figure 3"
     summary = "parity: NoPE, RoPE, FIRE without and with scratchpad, and coupling; answers given and decoded"
     scales: ClassVar = {
-        "smoke": Scale(
-            name="smoke",
-            seeds=1,
-            lengths=(2, 21),
-            counts=None,
-            samples=4,
-            shrink=32,
-            steps=2,
-            batch_size=4,
-            problems=16,
-            validation_samples=4,
-        ),
+        "smoke": replace(addition_scales(1)["smoke"], lengths=(2, 21), counts=None, samples=4, shrink=32),
         "small": Scale(
             name="small", seeds=1, lengths=BITS, counts=None, samples=1000, steps=10_000, learning_rate=1e-4
         ),

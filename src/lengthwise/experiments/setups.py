@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from lengthwise import presets, tasks
-from lengthwise.experiments.base import Case, Scale
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.recipe import Data, Recipe
 
 COARSE = (1, 2, 4, 6, 8, 10, 11, 12, 13, 15, 17, 20, 25, 30)

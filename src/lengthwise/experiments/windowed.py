@@ -14,8 +14,10 @@ from typing import ClassVar
 from matplotlib.figure import Figure
 
 from lengthwise.experiments import parity
-from lengthwise.experiments.base import Case, Claim, Experiment, Found, Scale, judged, per_cent
+from lengthwise.experiments.base import Experiment, Found
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales
+from lengthwise.experiments.verdicts import Claim, judged, per_cent
 from lengthwise.figures.curves import Line, draw_curve_panels
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
 
