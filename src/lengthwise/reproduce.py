@@ -238,7 +238,7 @@ def work(job: Job, device: str | None = None, observer: Observer | None = None) 
 
 
 def measure(model: Solver, asked: Measurement, folder: Path) -> str:
-    """One measurement of a model, into its run folder; says the largest size's accuracy."""
+    """One measurement of a model, into its run folder; says in a few words what came out."""
     file = folder / "grids" / asked.file
     if asked.kind == "attention":
         assert asked.counts is not None
