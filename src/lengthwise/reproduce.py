@@ -130,8 +130,9 @@ def reproduce(
         for job in asked:
             job.require_same()
         todo = [job for job in asked if job.missing]
-        if todo:
-            pick_device(device)  # refused here, not in every run
+        if todo:  # refused here, not in every run
+            pick_device(device)
+            _require_room(folder / scale)
         begun = sum(job.folder.is_dir() for job in todo)
         going_on = f", {begun} begun" if begun else ""
         say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already{going_on}")
@@ -142,6 +143,13 @@ def reproduce(
         name, reason = next(iter(failed.items()))
         raise InputError(f"{len(failed)} of {len(todo)} runs failed; {name}: {reason}")
     return reports
+
+
+def _require_room(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{str(folder)!r} cannot be written to: {error.strerror or error}.") from error
 
 
 def jobs(

@@ -331,3 +331,10 @@ def test_nor_is_it_in_the_table(capsys: pytest.CaptureFixture[str], done: Path) 
     (grid,) = (done / "small" / "windowed-addition-seed0").glob("grids/grid-*.json")
     grid.rename(grid.with_name(experiments.experiment(FIGURE).plan("small")[0].measurements[0].file))
     assert "holds a run by another recipe" in refused(capsys, "reproduce", "--table")
+
+
+def test_a_file_where_the_folder_should_be_is_refused_before_any_run(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("taken").write_text("mine")
+    out, err = run(capsys, "reproduce", FIGURE, *QUICK, "--out", "taken", expect=2)
+    assert (out, err) == ("", "lengthwise: 'taken/smoke' cannot be written to: Not a directory.\n")
+    assert Path("taken").read_text() == "mine"
