@@ -62,7 +62,7 @@ class Calculator(lw.Transformer):
         logits = torch.cat([self.logits([page[: end + 1] for end in range(len(page))]) for page in pages])
         return logits if wanted is None else logits[wanted]
 
-    def step(self, tokens: Tensor, ids: Tensor, cache: Cache) -> Tensor:
+    def step(self, tokens: Tensor, ids: Tensor, cache: Cache, captured: list[Tensor] | None = None) -> Tensor:
         for page, token in zip(self.pages, self.read(tokens), strict=True):
             page.append(token)
         return self.logits(self.pages)

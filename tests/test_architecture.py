@@ -24,6 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "checkpoint": GROUND | {"positions", "tasks", "model"},
     "models": GROUND | {"checkpoint"},
     "solver": GROUND | {"positions", "tasks", "model", "checkpoint", "models"},
+    "inside": GROUND | {"tasks", "model", "solver"},
+    "verdict": GROUND | {"tasks", "integers"},
     "interop": GROUND | {"positions", "tasks", "model", "checkpoint", "solver"},
     "construction": GROUND | {"positions", "tasks", "model", "solver"},
     "recipe": GROUND | {"positions", "tasks", "model"},
@@ -44,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reproduce": GROUND
     | {"processes", "checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
     | {"figures", "experiments"},
+    "web": GROUND | {"tasks", "checkpoint", "models", "solver", "inside", "verdict", "construction", "results"},
 }
 FREE = {"__init__", "__main__", "cli"}
 """The public API and the command stand above all rooms."""

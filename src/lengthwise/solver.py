@@ -68,11 +68,22 @@ class Attention:
     tokens: list[str]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A token that a model has just written."""
+
+    token: str
+    ids: list[int]
+    """The ids it got, one a level."""
+    probabilities: dict[str, float]
+    """How likely the model held each token of its vocabulary to be, at this place."""
+
+
 class Solver(nn.Module, PyTorchModelHubMixin):
     """A Transformer and its task."""
 
-    _to_model: Tensor
-    _to_task: Tensor
+    model_numbers: Tensor
+    task_numbers: Tensor
 
     def __init__(self, transformer: Transformer, task: Task, vocabulary: tuple[str, ...] | None = None) -> None:
         super().__init__()
@@ -97,8 +108,8 @@ class Solver(nn.Module, PyTorchModelHubMixin):
             raise InputError(f"the model's vocabulary lacks {', '.join(missing)}, which {task.name} is written with.")
         to_model = torch.tensor([names.index(token) for token in task.vocabulary])
         back = [task.vocabulary.index(token) if token in task.vocabulary else len(task.vocabulary) for token in names]
-        self.register_buffer("_to_model", to_model, persistent=False)
-        self.register_buffer("_to_task", torch.tensor(back), persistent=False)
+        self.register_buffer("model_numbers", to_model, persistent=False)
+        self.register_buffer("task_numbers", torch.tensor(back), persistent=False)
 
     @classmethod
     def new(cls, task: Task, encoding: Encoding, config: ModelConfig | None = None, *, seed: int = 0) -> "Solver":
@@ -122,7 +133,7 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     def numbers(self, tokens: Integer[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
         """Tokens of the task as the model numbers them."""
-        return self._to_model.to(tokens.device)[tokens.long()]
+        return self.model_numbers.to(tokens.device)[tokens.long()]
 
     def forward(self, batch: Batch, **options: Any) -> Float[Tensor, "outputs vocabulary"]:
         """Logits of a batch of pages."""
@@ -153,7 +164,7 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         """The logits after every token of one page. Without ids, tokens are numbered one after the other."""
         if not isinstance(tokens, Iterable) or not list(tokens):
             raise InputError("there is nothing to score: give the tokens of a page.")
-        numbers = [self._number(token) for token in (tokens.tolist() if isinstance(tokens, Tensor) else tokens)]
+        numbers = [self.number(token) for token in (tokens.tolist() if isinstance(tokens, Tensor) else tokens)]
         ids = [list(range(len(numbers)))] * self.transformer.shape.levels if position_ids is None else position_ids
         ids = ids.tolist() if isinstance(ids, Tensor) else ids
         lists = isinstance(ids, Sequence) and all(isinstance(level, Sequence) for level in ids)
@@ -169,7 +180,8 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         logits: Tensor = self.transformer(torch.tensor(numbers, device=self.device), packed, boundaries)
         return logits
 
-    def _number(self, token: str | int) -> int:
+    def number(self, token: str | int) -> int:
+        """How the model numbers a token, which is given by its name or by that number."""
         known = ALIASES.get(token, token) if isinstance(token, str) else token
         if known in self._names:
             return self._names.index(known)
@@ -208,10 +220,20 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     def stream(self, problem: str | Sequence[int | str]) -> Iterator[str]:
         """The tokens of `solve` as they are written."""
+        return (step.token for step in self.steps(problem))
+
+    def steps(self, problem: str | Sequence[int | str]) -> Iterator[Step]:
+        """The tokens of `solve` as they are written, with their ids and how likely the model held each token to be."""
         operands = self._operands(problem)
         batch = self.task.write_all(self.task.parse(operands).to(self.device))
         for step in stream(self.transformer, **self._to_decode(batch)):
-            yield self._names[int(step.tokens[0])]
+            token, likely = self._names[int(step.tokens[0])], self.likely(step.logits[0])
+            yield Step(token=token, ids=step.ids[:, 0].tolist(), probabilities=likely)
+
+    def likely(self, logits: Float[Tensor, " vocabulary"]) -> dict[str, float]:
+        """How likely each token of the vocabulary is, by its logits."""
+        exact = logits.to(torch.promote_types(logits.dtype, torch.float32))
+        return dict(zip(self._names, exact.softmax(0).tolist(), strict=True))
 
     def decode(self, batch: Batch) -> Decoded:
         """Write responses to the queries of a batch, token by token, numbered as the model numbers tokens."""
@@ -234,14 +256,14 @@ class Solver(nn.Module, PyTorchModelHubMixin):
             "boundaries": prompts.boundaries,
             "rule": rule,
             "state": state,
-            "end": int(self._to_model[self.task.vocabulary.index(EDGE)]),
+            "end": int(self.model_numbers[self.task.vocabulary.index(EDGE)]),
             "limits": limits,
         }
 
     def _told_ids(self, batch: Batch) -> tuple[Any, Any]:
         maxima = self.transformer.encoding.max_ids(self.transformer.shape)
         writer = self.task.id_writer(batch.problems, batch.numbering, maxima)
-        return lambda state, tokens: writer.step(state, self._to_task.to(tokens.device)[tokens]), writer.begin()
+        return lambda state, tokens: writer.step(state, self.task_numbers.to(tokens.device)[tokens]), writer.begin()
 
     @staticmethod
     def _given_ids(batch: Batch, prompts: Batch) -> tuple[Any, Any]:
@@ -309,14 +331,19 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         return {"embedding": residual[0], **states}
 
     def _run(self, page: Page, **options: Any) -> None:
+        tokens, ids = self.packed(page, len(page.tokens))
+        self.transformer(tokens, ids, torch.tensor([0, len(tokens)], device=self.device), **options)
+
+    def packed(self, page: Page, count: int) -> tuple[Int[Tensor, " tokens"], Int[Tensor, "levels tokens"]]:
+        """The first tokens of a page and their ids, as the model takes them."""
         if not isinstance(page, Page) or page.task != self.task.name or page.levels != self.task.levels:
             raise InputError(f"this model takes pages of its own task: model.task.write(…), which is {self.task.name}.")
-        if any(token not in self.task.vocabulary for token in page.tokens):
+        if any(token not in self._names for token in page.tokens):
             raise InputError("this page is written in another format than the model's: use model.task.write(…).")
-        tokens = torch.tensor([self.task.vocabulary.index(token) for token in page.tokens], device=self.device)
-        ids = torch.tensor(page.position_ids, device=self.device)
+        tokens = torch.tensor([self.number(token) for token in page.tokens[:count]], device=self.device)
+        ids = torch.tensor([level[:count] for level in page.position_ids], device=self.device)
         self.require_ids(ids)
-        self.transformer(self.numbers(tokens), ids, torch.tensor([0, len(tokens)], device=self.device), **options)
+        return tokens, ids
 
     # Saving and loading.
 

@@ -17,7 +17,7 @@ from calculator import Slip, at, calculator, no_slip
 from lengthwise import models
 from lengthwise.cli import many
 from lengthwise.cli.solve import _Solve
-from lengthwise.cli.verdict import Verdict
+from lengthwise.verdict import Verdict
 from lengthwise.evaluate import TOKENS_AT_ONCE
 
 

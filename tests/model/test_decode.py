@@ -77,7 +77,7 @@ def test_tokens_that_are_no_tokens_of_the_task_are_symbols_to_the_rule(monkeypat
     reserved = torch.zeros(15)
     reserved[14] = 1.0
     monkeypatch.setattr(model.transformer, "_read", lambda x: reserved.expand(len(x), -1))
-    assert model._to_task[14] == len(model.task.vocabulary)
+    assert model.task_numbers[14] == len(model.task.vocabulary)
     solution = model.solve([57, 48])
     assert set(solution.response) == {"[1]"}
     assert not solution.correct

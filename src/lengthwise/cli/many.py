@@ -17,12 +17,12 @@ from rich.text import Text
 
 import lengthwise as lw
 from lengthwise.cli.parsing import console_for_people
-from lengthwise.cli.verdict import Verdict
 from lengthwise.errors import InputError
 from lengthwise.evaluate import PAIRS_AT_ONCE, TOKENS_AT_ONCE
 from lengthwise.progress import problem_progress
 from lengthwise.solver import Solution, Solver
 from lengthwise.tasks.text import recognise
+from lengthwise.verdict import Verdict
 
 AT_ONCE = 256
 """So many problems are sorted by size and solved before the next are looked at: no result waits long for its turn."""

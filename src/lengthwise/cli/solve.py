@@ -13,12 +13,12 @@ import lengthwise as lw
 from lengthwise import models
 from lengthwise.cli.many import Load, read_lines, solve_lines, to_json
 from lengthwise.cli.parsing import Flag, console_for_people, parse, require_quotes
-from lengthwise.cli.verdict import Verdict
 from lengthwise.cli.watching import watch
 from lengthwise.device import pick_device
 from lengthwise.errors import InputError
 from lengthwise.solver import Solver
 from lengthwise.tasks.text import recognise
+from lengthwise.verdict import Verdict
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from itertools import chain, groupby
 from rich.console import Console
 from rich.text import Text
 
-from lengthwise.cli.verdict import Verdict
 from lengthwise.solver import Solver
 from lengthwise.tasks.operands import DIGITS
+from lengthwise.verdict import Verdict
 
 FRAME_SECONDS = 1 / 30
 """Tokens are shown at most so often: a fast model is not held up by the terminal."""

@@ -92,8 +92,9 @@ class Cache:
         hooks: Hooks,
         seen: Seen,
         scale: float,
+        captured: list[Float[Tensor, "sequences heads keys"]] | None = None,
     ) -> Float[Tensor, "sequences heads head_dim"]:
-        """Mix values for the new tokens, whose keys and values are kept."""
+        """Mix values for the new tokens, whose keys and values are kept; `captured` takes the weights of the keys."""
         query, key = (torch.zeros_like(value) if part is None else part for part in (query, key))
         flat = Place(seen.new.ids[..., 0], seen.new.index[..., 0])
         query, key = hooks.rotate(query, flat), hooks.rotate(key, flat)
@@ -110,6 +111,11 @@ class Cache:
             store[:, : self._longest] if seen.chosen is None else store[rows[:, None], seen.chosen]
             for store in (self.keys[layer], self.values[layer])
         )
+        if captured is not None:
+            exact = torch.promote_types(query.dtype, torch.float32)
+            scores = (query[:, :, None] @ keys.transpose(1, 2).mT).to(exact) * scale
+            scores = scores + mask if hooks.has_bias else scores.masked_fill(~mask, -torch.inf)
+            captured.append(scores.softmax(-1)[:, :, 0])
         mixed = functional.scaled_dot_product_attention(
             query[:, :, None], keys.transpose(1, 2), values.transpose(1, 2), attn_mask=mask, scale=scale
         )

@@ -45,6 +45,8 @@ class Written:
     """Which sequences this token belongs to: the others had ended before."""
     logits: Float[Tensor, "sequences vocabulary"]
     """What it was chosen by."""
+    ids: Int[Tensor, "levels sequences"]
+    """The ids it got."""
 
 
 def decode(
@@ -88,9 +90,9 @@ def stream(
     alive = limits > 0
     for step in range(1, longest + 1):
         chosen = torch.where(alive, logits.argmax(-1), end)
-        yield Written(tokens=chosen, alive=alive, logits=logits)
+        state, ids = rule(state, chosen)
+        yield Written(tokens=chosen, alive=alive, logits=logits, ids=ids)
         alive = alive & (chosen != end) & (step < limits)
         if step == longest or not bool(alive.any()):
             return
-        state, ids = rule(state, chosen)
         logits = model.step(chosen, ids, cache)

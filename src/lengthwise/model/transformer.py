@@ -205,16 +205,20 @@ class Transformer(nn.Module):
         return self._read(x)
 
     def step(
-        self, tokens: Integer[Tensor, " sequences"], ids: Int[Tensor, "levels sequences"], cache: Cache
+        self,
+        tokens: Integer[Tensor, " sequences"],
+        ids: Int[Tensor, "levels sequences"],
+        cache: Cache,
+        captured: list[Tensor] | None = None,
     ) -> Float[Tensor, "sequences vocabulary"]:
-        """Logits after one more token in every sequence."""
+        """Logits after one more token in every sequence. `captured` collects the new tokens' attention weights."""
         seen = cache.advance(ids)
         x = self._embed(tokens, Place(ids, seen.new.index[..., 0]))
         for layer, block in enumerate(self.blocks):
             x = block(
                 x,
                 lambda query, key, value, layer=layer: cache.attend(
-                    query, key, value, layer, self.hooks, seen, self.score_scale
+                    query, key, value, layer, self.hooks, seen, self.score_scale, captured
                 ),
             )
         return self._read(x)

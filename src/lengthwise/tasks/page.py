@@ -140,6 +140,9 @@ class Cell:
     """Which line of that role, by its number: operand 1, partial sum 0."""
     digit: int | None
     """Which digit, units 0; None for a symbol."""
+    place: int | None
+    """How many places from the right it stands where lines are written under each other, as on paper: partial products
+    are shifted against each other, and a bit of a scratchpad stands under the last one it covers. None for a symbol."""
     name: str
     """In words: `ones digit of partial sum 3`."""
 

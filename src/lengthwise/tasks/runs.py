@@ -166,4 +166,13 @@ def _cell(block: Block, line: int, digit: int | None, several: bool) -> Cell:
         name = f"bit {digit + 1} of {subject}"
     else:
         name = f"{PLACES[digit] if digit < len(PLACES) else f'10^{digit}'} digit of {subject}"
-    return Cell(role=block.role, line=number, digit=digit, name=name)
+    place = None if digit is None else _place(block, line, digit)
+    return Cell(role=block.role, line=number, digit=digit, place=place, name=name)
+
+
+def _place(block: Block, line: int, digit: int) -> int:
+    column = block.coordinates.get("column")
+    if not block.bits:
+        return digit + (column.per_line * line if column is not None else 0)
+    from_right = column is not None and column.per_cell < 0
+    return digit if from_right else int(block.lengths[0, line]) - 1 - digit
