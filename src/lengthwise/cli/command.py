@@ -23,6 +23,7 @@ COMMANDS = {
     "reproduce": "a figure of the paper end to end: trained, measured, drawn, compared; resumes",
     "construct": "the theorem's model, built and at work",
     "figure": "draw saved results: heatmaps, curves, attention maps, training",
+    "serve": "the web page: watch models write, look inside, explore grids",
     "list": "what there is: tasks, models in the box, position encodings, presets, stress suites, figures",
 }
 """Each is the function `run` of the module of that name."""

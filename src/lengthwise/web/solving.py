@@ -1,0 +1,137 @@
+"""A model writes for someone who watches: events, in the order they happen.
+
+The model works in a thread of its own and leaves what it writes in a queue of the event loop, some tokens at a time.
+The thread stops at the next token when nobody watches any more, or when its time is up; only then its place in the line
+is free for the next.
+"""
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncGenerator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from lengthwise.errors import InputError
+from lengthwise.solver import Solver, Step
+from lengthwise.tasks.page import EDGE
+from lengthwise.verdict import Verdict
+from lengthwise.web.asking import Question, RefusedError
+from lengthwise.web.catalogue import Catalogue
+from lengthwise.web.limits import Limits
+from lengthwise.web.line import FullError, Line, Ticket
+
+FRAME_SECONDS = 1 / 30
+"""Tokens are handed on at most so often."""
+HEARTBEAT_SECONDS = 5.0
+"""Those who wait hear from us at least so often."""
+BUSY = "Too many are waiting already: try again in a minute."
+log = logging.getLogger("lengthwise.web")
+
+Event = tuple[str, dict[str, Any]]
+"""Its name and what it says: `line`, `page`, `tokens`, `verdict`, `error`."""
+
+
+class Workshop:
+    """Where models write, so many at once."""
+
+    def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
+        self._catalogue, self._limits = catalogue, limits
+        self.line = Line(limits.at_once, limits.waiting)
+        self._threads = ThreadPoolExecutor(limits.at_once, thread_name_prefix="solving")
+        self._closing = threading.Event()
+
+    def close(self) -> None:
+        """Stop all work at the next token."""
+        self._closing.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def join(self) -> Ticket:
+        """A place in the line."""
+        try:
+            return self.line.join()
+        except FullError:
+            raise RefusedError(BUSY, 503) from None
+
+    async def solve(self, question: Question, ticket: Ticket) -> AsyncGenerator[Event, None]:
+        """Everything that happens from joining the line to the verdict. Closing the iterator frees the place."""
+        stop, started = threading.Event(), False
+        try:
+            async for ahead in ticket.wait(HEARTBEAT_SECONDS):
+                yield "line", {"ahead": ahead}
+            yield "page", question.to_json()
+            loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+
+            def tell(event: Event | None) -> None:
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
+            work = loop.run_in_executor(self._threads, self._write, question, tell, stop)
+            work.add_done_callback(lambda done: _end(done, ticket))  # on the event loop
+            started = True
+            while (event := await events.get()) is not None:
+                yield event
+        finally:
+            stop.set()
+            if not started:
+                ticket.leave()
+
+    def _write(self, question: Question, tell: Any, stop: threading.Event) -> None:
+        """In the thread: write, and tell."""
+        try:
+            self._write_out(question, tell, stop)
+        except (InputError, RefusedError) as error:
+            tell(("error", {"error": str(error)}))
+        except Exception:
+            log.exception("solving failed")
+            tell(("error", {"error": "Something went wrong here; it is noted in the log of the server."}))
+        finally:
+            tell(None)
+
+    def _write_out(self, question: Question, tell: Any, stop: threading.Event) -> None:
+        began = time.monotonic()
+        model = self._catalogue.load(question.offer.name)
+        frame, shown, written = list[Step](), float("-inf"), list[str]()
+        for step in model.steps(question.operands):
+            now = time.monotonic()
+            if stop.is_set() or self._closing.is_set():
+                return
+            if now - began > self._limits.seconds:
+                raise RefusedError(f"This takes longer than {self._limits.seconds:g} seconds, the limit here.")
+            frame.append(step)
+            written.append(step.token)
+            if now - shown >= FRAME_SECONDS:
+                tell(_tokens(frame, len(written)))
+                frame, shown = [], now
+        if frame:
+            tell(_tokens(frame, len(written)))
+        tell(("verdict", _verdict(question, model, written, time.monotonic() - began)))
+
+
+def _end(done: "asyncio.Future[None]", ticket: Ticket) -> None:
+    ticket.leave()
+    if not done.cancelled():
+        done.exception()  # looked at, so that nothing is reported twice
+
+
+def _tokens(frame: list[Step], written: int) -> Event:
+    return "tokens", {
+        "from": written - len(frame),
+        "tokens": [step.token for step in frame],
+        "ids": [list(level) for level in zip(*(step.ids for step in frame), strict=True)],
+        "probabilities": [round(step.probabilities[step.token], 4) for step in frame],
+    }
+
+
+def _verdict(question: Question, model: Solver, written: list[str], seconds: float) -> dict[str, Any]:
+    reading = model.task.read(question.operands, written)
+    verdict, mistake = Verdict.on(question.page, reading), reading.mistake
+    return {
+        **verdict.to_json(),
+        "checked_by": verdict.checked_by,
+        "sentence": verdict.sentence(question.offer.name),
+        "first_mistake": None if mistake is None else mistake.index + len(question.page.prompt),
+        "ended": written[-1:] == [EDGE],
+        "response": written,
+        "seconds": round(seconds, 3),
+    }
