@@ -56,7 +56,10 @@ export function layOut(page, columns) {
     where.cells.push({ index, row, value });
   }
   panels.forEach((each, number) => finish(each, number, bits ? columns : Infinity, spots));
-  for (const each of panels) each.name = nameOf(each, page, bits);
+  for (const each of panels) {
+    each.name = nameOf(each, page, bits);
+    if (new Set(each.labels).size < each.labels.length) each.labels = []; // two factors: no numbers are needed
+  }
   return { panels, spots };
 }
 

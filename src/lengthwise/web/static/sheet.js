@@ -216,7 +216,7 @@ export class Sheet {
     const rows = Math.max(...this.panels.map((panel) => panel.rows));
     const beside = (room - this.panels.length * GUTTER - (this.panels.length - 1) * BETWEEN) / columns.reduce((a, b) => a + b, 0);
     const alone = (room - GUTTER) / Math.max(...columns);
-    const wanted = beside >= 20 ? beside : alone;
+    const wanted = beside >= 20 && room > 560 ? beside : alone; // on a phone larger squares are worth more
     const large = rows > 14 ? 30 : LARGEST_CELL + 6 * Math.max(0, bars - 1); // many rows need not be tall
     const cell = Math.floor(Math.max(SMALLEST_CELL, Math.min(wanted, large)));
     this.root.style.setProperty('--cell', `${cell}px`);

@@ -3,6 +3,8 @@
 import { find, make } from './dom.js';
 
 const PROBLEM = '57+48+96';
+// Here a carry is lost once, in the 24th digit of the third partial sum, and carried on from there.
+const SLIPPERY = '662610519290221768450351171737+847276375824100794161867134024+845230697514555255984849273809+662455514734009257802296775564';
 
 export class Tour {
   constructor(solve, state, moved, go) {
@@ -49,9 +51,9 @@ export class Tour {
       {
         title: 'Beyond the training lengths',
         text: [`This model has ${count(tiny?.parameters ?? 9296)} parameters and has never seen more than ten numbers of ten digits. Below it adds twenty of twenty, by the same small steps.`,
-          'Not every model does. The one with learned position vectors, adder-coupling, is right where it was trained, and further out it makes mistakes, which are marked. The grids show how far each carries.'],
+          'Not every model does. The one with learned position vectors, adder-coupling, is right where it was trained; further out it slips, and what should have been written is marked. The grids show how far each carries.'],
         more: () => [
-          make('button', { type: 'button', onclick: () => this.solve.surprise('adder-coupling', 30, 30) }, 'adder-coupling, 30 × 30'),
+          make('button', { type: 'button', onclick: () => this.#ask({ model: 'adder-coupling', problem: SLIPPERY, levels: null }) }, 'Watch adder-coupling slip'),
           make('button', { type: 'button', onclick: () => this.go('grids') }, 'See the grids'),
         ],
         prepare: () => { this.#plain({ levels: null }); return this.solve.surprise('adder-tiny', 20, 20); },
@@ -70,8 +72,8 @@ export class Tour {
     this.go('solve', { quietly: true });
   }
 
-  async #ask({ model, levels }) {
-    this.#plain({ model, problem: PROBLEM, levels });
+  async #ask({ model, problem = PROBLEM, levels }) {
+    this.#plain({ model, problem, levels });
     await this.solve.enter();
   }
 
