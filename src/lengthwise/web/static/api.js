@@ -3,7 +3,11 @@
 export class Refused extends Error {}
 
 async function sentence(response) {
-  try { return (await response.json()).error; } catch { return `The server answers ${response.status}.`; }
+  try {
+    return (await response.json()).error;
+  } catch {
+    return `The server answers ${response.status}.`;
+  }
 }
 
 async function ask(path, options) {

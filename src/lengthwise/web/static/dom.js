@@ -6,7 +6,8 @@ export function make(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (name === 'style') for (const [property, set] of Object.entries(value)) element.style.setProperty(property, set);
+    else if (name === 'style')
+      for (const [property, set] of Object.entries(value)) element.style.setProperty(property, set);
     else element.setAttribute(name, value === true ? '' : value);
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
@@ -22,7 +23,9 @@ export function toast(words) {
   place.textContent = words;
   place.hidden = false;
   clearTimeout(hiding);
-  hiding = setTimeout(() => { place.hidden = true; }, 2600);
+  hiding = setTimeout(() => {
+    place.hidden = true;
+  }, 2600);
 }
 
 export const percent = (rate) => {

@@ -1,7 +1,7 @@
 // Inside the model: where each head looked to write a token, and what it held likely.
 
 import * as api from './api.js';
-import { headColour } from './colours.js';
+import { headColour, idColour } from './colours.js';
 import { find, make, percent } from './dom.js';
 import { openMatrix } from './matrix.js';
 
@@ -32,7 +32,11 @@ export class Inside {
     this.sheet.unlook();
     this.root.replaceChildren(
       make('h2', {}, 'Look inside'),
-      make('p', { class: 'faint' }, 'Point at a token, or go to it with the keys: you will see where every head looked to write it, which other tokens share its ids, and what else the model held likely.'),
+      make(
+        'p',
+        { class: 'faint' },
+        'Point at a token, or go to it with the keys: you will see where every head looked to write it, which other tokens share its ids, and what else the model held likely.',
+      ),
     );
   }
 
@@ -40,7 +44,10 @@ export class Inside {
   show(index) {
     clearTimeout(this.waiting);
     this.asking?.abort();
-    if (index === null) { this.rest(); return; }
+    if (index === null) {
+      this.rest();
+      return;
+    }
     const at = this.#query(index);
     this.look = this.known.get(at) ?? null;
     this.#draw(index);
@@ -56,7 +63,12 @@ export class Inside {
 
   #asked(more) {
     const { page, tokens } = this.sheet;
-    return { model: page.model, problem: page.problem, response: tokens.slice(page.prompt).map((entry) => entry.token), ...more };
+    return {
+      model: page.model,
+      problem: page.problem,
+      response: tokens.slice(page.prompt).map((entry) => entry.token),
+      ...more,
+    };
   }
 
   async #ask(index, at) {
@@ -64,7 +76,10 @@ export class Inside {
     try {
       const look = await api.post('/api/attention', this.#asked({ at }), this.asking.signal);
       this.known.set(at, look);
-      if (this.sheet.chosen === index && this.#query(index) === at) { this.look = look; this.#draw(index); }
+      if (this.sheet.chosen === index && this.#query(index) === at) {
+        this.look = look;
+        this.#draw(index);
+      }
     } catch (error) {
       if (error.name !== 'AbortError') this.root.append(make('p', { class: 'refusal' }, error.message));
     }
@@ -74,11 +89,31 @@ export class Inside {
     const entry = this.sheet.tokens[index];
     const { page } = this.sheet;
     const written = index >= page.prompt;
-    const parts = [make('h2', {}, make('span', { class: `glyph${entry.right === null ? '' : ' bad'}` }, entry.token), entry.name)];
+    const parts = [
+      make('h2', {}, make('span', { class: `glyph${entry.right === null ? '' : ' bad'}` }, entry.token), entry.name),
+    ];
     if (entry.right !== null) {
-      parts.push(make('p', { class: 'refusal' }, entry.right === 'nothing' ? 'Wrong: the page should have ended before it.' : `Wrong: ${entry.right} belongs here.`));
+      parts.push(
+        make(
+          'p',
+          { class: 'refusal' },
+          entry.right === 'nothing'
+            ? 'Wrong: the page should have ended before it.'
+            : `Wrong: ${entry.right} belongs here.`,
+        ),
+      );
     }
-    parts.push(make('p', { class: 'chips' }, ...page.levels.map((name, level) => make('span', { class: 'chip', 'data-id': (entry.ids[level] - 1) % 8, class: entry.ids[level] ? `chip id-${(entry.ids[level] - 1) % 8}` : 'chip' }, `${name} ${entry.ids[level] || 'uncoupled'}`))));
+    parts.push(
+      make(
+        'p',
+        { class: 'chips' },
+        ...page.levels.map((name, level) => {
+          const chip = make('span', { class: 'chip' }, `${name} ${entry.ids[level] || 'uncoupled'}`);
+          chip.style.backgroundColor = idColour(entry.ids[level]);
+          return chip;
+        }),
+      ),
+    );
     if (written) parts.push(this.#moments());
     if (this.look) parts.push(this.#likely(entry, written), this.#heads(index));
     else parts.push(make('p', { class: 'faint' }, 'Looking …'));
@@ -89,19 +124,43 @@ export class Inside {
   }
 
   #moments() {
-    const button = (when, text, title) => make('button', {
-      type: 'button', 'data-key': when, title, 'aria-pressed': String(this.state.when === when),
-      onclick: () => { this.state.when = when; this.changed(); this.show(this.sheet.chosen); },
-    }, text);
-    return make('div', { class: 'choice', role: 'group', 'aria-label': 'When' },
+    const button = (when, text, title) =>
+      make(
+        'button',
+        {
+          type: 'button',
+          'data-key': when,
+          title,
+          'aria-pressed': String(this.state.when === when),
+          onclick: () => {
+            this.state.when = when;
+            this.changed();
+            this.show(this.sheet.chosen);
+          },
+        },
+        text,
+      );
+    return make(
+      'div',
+      { class: 'choice', role: 'group', 'aria-label': 'When' },
       button('writing', 'to write it', 'Where the heads looked at the token before, whose output this token is'),
-      button('reading', 'having read it', 'Where the heads looked at this token, to write the next'));
+      button('reading', 'having read it', 'Where the heads looked at this token, to write the next'),
+    );
   }
 
   #likely(entry, written) {
     const about = written && this.state.when === 'writing' ? 'Held likely here' : 'Held likely next';
-    const bars = this.look.next.slice(0, 4).map(({ token, probability }) => make('li', {},
-      make('b', {}, token), make('span', { class: 'bar' }, make('span', { style: { '--part': probability } })), make('span', { class: 'number' }, percent(probability))));
+    const bars = this.look.next
+      .slice(0, 4)
+      .map(({ token, probability }) =>
+        make(
+          'li',
+          {},
+          make('b', {}, token),
+          make('span', { class: 'bar' }, make('span', { style: { '--part': probability } })),
+          make('span', { class: 'number' }, percent(probability)),
+        ),
+      );
     return make('div', {}, make('h3', {}, about), make('ul', { class: 'likely' }, ...bars));
   }
 
@@ -111,29 +170,97 @@ export class Inside {
     this.state.layer = Math.min(this.state.layer, layers - 1);
     const title = make('h3', {}, layers > 1 ? 'Heads of ' : 'Heads');
     if (layers > 1) {
-      const select = make('select', { 'aria-label': 'Layer', 'data-key': 'layer', onchange: (event) => { this.state.layer = Number(event.target.value); this.changed(); this.#draw(index); } },
-        ...Array.from({ length: layers }, (_, layer) => make('option', { value: layer, selected: layer === this.state.layer }, `layer ${layer + 1}`)));
+      const select = make(
+        'select',
+        {
+          'aria-label': 'Layer',
+          'data-key': 'layer',
+          onchange: (event) => {
+            this.state.layer = Number(event.target.value);
+            this.changed();
+            this.#draw(index);
+          },
+        },
+        ...Array.from({ length: layers }, (_, layer) =>
+          make('option', { value: layer, selected: layer === this.state.layer }, `layer ${layer + 1}`),
+        ),
+      );
       title.append(select);
     }
     box.append(title);
     const heads = this.look.heads[this.state.layer];
     if (this.state.head !== null && this.state.head >= heads.length) this.state.head = null;
-    box.append(make('button', { type: 'button', class: 'all', 'data-key': 'all', 'aria-pressed': String(this.state.head === null), onclick: () => this.choose(null) }, 'all heads'));
+    box.append(
+      make(
+        'button',
+        {
+          type: 'button',
+          class: 'all',
+          'data-key': 'all',
+          'aria-pressed': String(this.state.head === null),
+          onclick: () => this.choose(null),
+        },
+        'all heads',
+      ),
+    );
     heads.forEach((look, head) => box.append(this.#head(look, head)));
     return box;
   }
 
   #head({ keys, weights }, head) {
     const { tokens } = this.sheet;
-    const list = keys.slice(0, SHOWN).map((key, place) => make('li', {},
-      make('span', { class: 'number' }, percent(weights[place])), make('b', {}, tokens[key]?.token ?? '?'), make('span', {}, tokens[key]?.name ?? '')));
+    const list = keys
+      .slice(0, SHOWN)
+      .map((key, place) =>
+        make(
+          'li',
+          {},
+          make('span', { class: 'number' }, percent(weights[place])),
+          make('b', {}, tokens[key]?.token ?? '?'),
+          make('span', {}, tokens[key]?.name ?? ''),
+        ),
+      );
     const rest = weights.slice(SHOWN).reduce((sum, weight) => sum + weight, 0);
-    if (rest > 0.005) list.push(make('li', { class: 'faint' }, make('span', { class: 'number' }, percent(rest)), make('b', {}, ''), make('span', {}, `on ${keys.length - SHOWN} more`)));
-    return make('div', { class: `head head-${head % 8}`, 'data-chosen': String(this.state.head === null || this.state.head === head) },
-      make('div', { class: 'head-line' },
-        make('button', { type: 'button', 'data-key': `head-${head}`, 'aria-pressed': String(this.state.head === head), onclick: () => this.choose(this.state.head === head ? null : head) }, `head ${head + 1}`),
-        make('button', { type: 'button', class: 'quiet', 'data-key': `matrix-${head}`, title: `The whole attention matrix of head ${head + 1}`, onclick: () => this.matrix(head) }, 'matrix')),
-      make('ul', {}, ...list));
+    if (rest > 0.005)
+      list.push(
+        make(
+          'li',
+          { class: 'faint' },
+          make('span', { class: 'number' }, percent(rest)),
+          make('b', {}, ''),
+          make('span', {}, `on ${keys.length - SHOWN} more`),
+        ),
+      );
+    return make(
+      'div',
+      { class: `head head-${head % 8}`, 'data-chosen': String(this.state.head === null || this.state.head === head) },
+      make(
+        'div',
+        { class: 'head-line' },
+        make(
+          'button',
+          {
+            type: 'button',
+            'data-key': `head-${head}`,
+            'aria-pressed': String(this.state.head === head),
+            onclick: () => this.choose(this.state.head === head ? null : head),
+          },
+          `head ${head + 1}`,
+        ),
+        make(
+          'button',
+          {
+            type: 'button',
+            class: 'quiet',
+            'data-key': `matrix-${head}`,
+            title: `The whole attention matrix of head ${head + 1}`,
+            onclick: () => this.matrix(head),
+          },
+          'matrix',
+        ),
+      ),
+      make('ul', {}, ...list),
+    );
   }
 
   /** One head, or all with null. */
@@ -146,12 +273,17 @@ export class Inside {
   /** The whole matrix of a head, in a window of its own. */
   matrix(head = this.state.head ?? 0) {
     if (!this.sheet.page || this.sheet.tokens.length === this.sheet.page.prompt) return;
-    openMatrix(find('matrix'), this.offer, this.sheet.page, this.#asked({}), this.state.layer, head, (index) => this.sheet.choose(index, { focus: true }));
+    openMatrix(find('matrix'), this.offer, this.sheet.page, this.#asked({}), this.state.layer, head, (index) =>
+      this.sheet.choose(index, { focus: true }),
+    );
   }
 
   #shade() {
     const index = this.sheet.chosen;
-    if (index === null || !this.look) { this.sheet.unlook(); return; }
+    if (index === null || !this.look) {
+      this.sheet.unlook();
+      return;
+    }
     const heads = this.look.heads[this.state.layer] ?? [];
     const looks = [];
     heads.forEach(({ keys, weights }, head) => {

@@ -42,19 +42,30 @@ function theme() {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
   root.dataset.theme = dark ? 'light' : 'dark';
-  try { localStorage.setItem('theme', root.dataset.theme); } catch { /* a browser that keeps nothing keeps no theme */ }
+  try {
+    localStorage.setItem('theme', root.dataset.theme);
+  } catch {
+    /* a browser that keeps nothing keeps no theme */
+  }
 }
 
 function pressed(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
   if (event.key === 'Escape') {
     if (solve.running) solve.stop();
-    else if (solve.sheet.chosen !== null) { solve.sheet.held = false; solve.sheet.choose(null); }
+    else if (solve.sheet.chosen !== null) {
+      solve.sheet.held = false;
+      solve.sheet.choose(null);
+    }
     return;
   }
   if (event.target.matches('input, textarea, select')) return;
-  if (event.key === '/') { event.preventDefault(); if (state.view !== 'solve') go('solve', { quietly: true }); find('problem').focus(); find('problem').select(); }
-  else if (event.key === '?') find('keys').showModal();
+  if (event.key === '/') {
+    event.preventDefault();
+    if (state.view !== 'solve') go('solve', { quietly: true });
+    find('problem').focus();
+    find('problem').select();
+  } else if (event.key === '?') find('keys').showModal();
   else if (state.view !== 'solve' || !solve.sheet.page) return;
   else if (event.key === 'l') solve.setLayout(state.layout === 'paper' ? 'flat' : 'paper');
   else if (event.key === 'm') solve.inside.matrix();
@@ -66,21 +77,31 @@ function pressed(event) {
 }
 
 function listen() {
-  document.querySelectorAll('[data-view]').forEach((link) => link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    if (link.dataset.view === 'learn') tour.show(state.tour || 1).then(() => go(state.view, { quietly: true }));
-    else { if (state.tour) tour.end(); go(link.dataset.view, { quietly: link.dataset.view === 'solve' && Boolean(solve.sheet.page) }); }
-  }));
-  addEventListener('popstate', () => { Object.assign(state, read()); start(); });
+  document.querySelectorAll('[data-view]').forEach((link) =>
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      if (link.dataset.view === 'learn') tour.show(state.tour || 1).then(() => go(state.view, { quietly: true }));
+      else {
+        if (state.tour) tour.end();
+        go(link.dataset.view, { quietly: link.dataset.view === 'solve' && Boolean(solve.sheet.page) });
+      }
+    }),
+  );
+  addEventListener('popstate', () => {
+    Object.assign(state, read());
+    start();
+  });
   addEventListener('keydown', pressed);
   find('theme').addEventListener('click', theme);
   find('keys-open').addEventListener('click', () => find('keys').showModal());
 }
 
 async function start() {
-  if (state.tour) { await go('solve', { quietly: true, push: false }); await tour.show(state.tour); }
-  else {
+  if (state.tour) {
+    await go('solve', { quietly: true, push: false });
+    await tour.show(state.tour);
+  } else {
     if (!state.problem && state.view === 'solve') state.problem = '57+48+96';
     await go(state.view, { push: false });
   }
@@ -89,7 +110,9 @@ async function start() {
 try {
   const kept = localStorage.getItem('theme');
   if (kept === 'light' || kept === 'dark') document.documentElement.dataset.theme = kept;
-} catch { /* as above */ }
+} catch {
+  /* as above */
+}
 
 try {
   const [{ models, limits }, { grids: list }] = await Promise.all([api.get('/api/models'), api.get('/api/grids')]);

@@ -14,7 +14,9 @@ function linesOf(page, count) {
     else lines.push({ role, line, from: index, to: index + 1 });
   }
   const several = (role) => lines.filter((line) => line.role === role).length > 1;
-  for (const line of lines) line.name = line.role === '$' ? page.names[line.from] : several(line.role) ? `${line.role} ${line.line}` : line.role;
+  for (const line of lines)
+    line.name =
+      line.role === '$' ? page.names[line.from] : several(line.role) ? `${line.role} ${line.line}` : line.role;
   return lines;
 }
 
@@ -25,15 +27,44 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
   const title = make('h2', { id: 'matrix-title' }, '');
   const canvas = make('canvas', { tabindex: 0, role: 'img' });
   const about = make('p', { class: 'status', role: 'status', 'aria-live': 'polite' }, 'Looking …');
-  const labels = make('p', { class: 'faint' }, 'Rows look, columns are looked at. Point, or use the arrow keys; Enter goes to the row’s token on the page.');
-  const select = (name, count, chosen, word) => make('select', { 'aria-label': word, onchange: (event) => { if (name === 'layer') layer = Number(event.target.value); else head = Number(event.target.value); load(); } },
-    ...Array.from({ length: count }, (_, number) => make('option', { value: number, selected: number === chosen }, `${word} ${number + 1}`)));
+  const labels = make(
+    'p',
+    { class: 'faint' },
+    'Rows look, columns are looked at. Point, or use the arrow keys; Enter goes to the row’s token on the page.',
+  );
+  const select = (name, count, chosen, word) =>
+    make(
+      'select',
+      {
+        'aria-label': word,
+        onchange: (event) => {
+          if (name === 'layer') layer = Number(event.target.value);
+          else head = Number(event.target.value);
+          load();
+        },
+      },
+      ...Array.from({ length: count }, (_, number) =>
+        make('option', { value: number, selected: number === chosen }, `${word} ${number + 1}`),
+      ),
+    );
   dialog.replaceChildren(
     title,
-    make('div', { class: 'pickers' }, select('layer', offer.layers, layer, 'layer'), select('head', offer.heads, head, 'head'),
-      make('button', { type: 'button', onclick: () => saveCanvas(canvas, `${offer.name}-layer${layer + 1}-head${head + 1}.png`) }, 'Save PNG'),
-      make('form', { method: 'dialog' }, make('button', { class: 'primary' }, 'Close'))),
-    about, make('div', { class: 'matrix-frame' }, canvas), labels);
+    make(
+      'div',
+      { class: 'pickers' },
+      select('layer', offer.layers, layer, 'layer'),
+      select('head', offer.heads, head, 'head'),
+      make(
+        'button',
+        { type: 'button', onclick: () => saveCanvas(canvas, `${offer.name}-layer${layer + 1}-head${head + 1}.png`) },
+        'Save PNG',
+      ),
+      make('form', { method: 'dialog' }, make('button', { class: 'primary' }, 'Close')),
+    ),
+    about,
+    make('div', { class: 'matrix-frame' }, canvas),
+    labels,
+  );
   if (!dialog.open) dialog.showModal();
 
   async function load() {
@@ -45,7 +76,9 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
       row = Math.min(row, matrix.tokens.length - 1);
       canvas.setAttribute('aria-label', `Attention of head ${head + 1}: ${matrix.tokens.length} rows and columns`);
       draw();
-    } catch (error) { about.textContent = error.message; }
+    } catch (error) {
+      about.textContent = error.message;
+    }
   }
 
   const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -53,7 +86,10 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
   function measures() {
     const count = matrix.tokens.length;
     const room = Math.max(240, Math.min(dialog.clientWidth - 48, innerHeight - 250));
-    const cell = count <= 60 ? Math.max(9, Math.min(18, Math.floor((room - 130) / count))) : Math.max(1, Math.min(8, (room - 100) / count));
+    const cell =
+      count <= 60
+        ? Math.max(9, Math.min(18, Math.floor((room - 130) / count)))
+        : Math.max(1, Math.min(8, (room - 100) / count));
     const top = cell >= 9 ? cell + 6 : 4;
     return { count, cell, top, left: top + 96 };
   }
@@ -71,19 +107,26 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
     ink.fillRect(0, 0, width, height);
     ink.fillStyle = style('--paper');
     ink.beginPath();
-    ink.moveTo(left, top); ink.lineTo(left, height); ink.lineTo(width, height); ink.closePath(); ink.fill();
+    ink.moveTo(left, top);
+    ink.lineTo(left, height);
+    ink.lineTo(width, height);
+    ink.closePath();
+    ink.fill();
     frame(ink, count, cell, top, left);
     ink.fillStyle = style(`--head-${head % 8}`);
     const square = Math.max(cell - (cell > 5 ? 1 : 0), 0.8);
-    matrix.rows.forEach(({ keys, weights }, query) => keys.forEach((key, place) => {
-      ink.globalAlpha = 0.1 + 0.9 * weights[place];
-      ink.fillRect(left + key * cell, top + query * cell, square, square);
-    }));
+    matrix.rows.forEach(({ keys, weights }, query) =>
+      keys.forEach((key, place) => {
+        ink.globalAlpha = 0.1 + 0.9 * weights[place];
+        ink.fillRect(left + key * cell, top + query * cell, square, square);
+      }),
+    );
     ink.globalAlpha = 1;
     ink.fillStyle = ink.strokeStyle = style('--ink');
     if (cell >= 9) {
       ink.font = `${Math.min(12, cell)}px ui-monospace, monospace`;
-      ink.textAlign = 'center'; ink.textBaseline = 'middle';
+      ink.textAlign = 'center';
+      ink.textBaseline = 'middle';
       matrix.tokens.forEach((token, index) => {
         ink.fillText(token, left - top / 2, top + (index + 0.5) * cell);
         ink.fillText(token, left + (index + 0.5) * cell, top / 2);
@@ -96,13 +139,19 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
   /** Lines between the written lines, the one between given and written stronger, and their names on the left. */
   function frame(ink, count, cell, top, left) {
     const given = count - asked.response.length;
-    ink.textAlign = 'right'; ink.textBaseline = 'middle';
+    ink.textAlign = 'right';
+    ink.textBaseline = 'middle';
     let free = 0;
     for (const line of linesOf(page, count)) {
       ink.strokeStyle = style(line.from === given ? '--line-strong' : '--square');
       ink.lineWidth = 1;
       const [x, y] = [left + line.from * cell - 0.5, top + line.from * cell - 0.5];
-      ink.beginPath(); ink.moveTo(left, y); ink.lineTo(left + count * cell, y); ink.moveTo(x, top); ink.lineTo(x, top + count * cell); ink.stroke();
+      ink.beginPath();
+      ink.moveTo(left, y);
+      ink.lineTo(left + count * cell, y);
+      ink.moveTo(x, top);
+      ink.lineTo(x, top + count * cell);
+      ink.stroke();
       const middle = top + ((line.from + line.to) / 2) * cell;
       if (middle - free < 11) continue;
       free = middle;
@@ -115,7 +164,8 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
   function say() {
     const { keys, weights } = matrix.rows[row];
     const place = keys.indexOf(column);
-    const weight = column > row ? 'not yet written' : place < 0 ? `below ${percent(matrix.least)}` : percent(weights[place]);
+    const weight =
+      column > row ? 'not yet written' : place < 0 ? `below ${percent(matrix.least)}` : percent(weights[place]);
     about.textContent = `From ${matrix.names[row]} (${matrix.tokens[row]}) to ${matrix.names[column]} (${matrix.tokens[column]}): ${weight}.`;
     draw();
   }
@@ -124,7 +174,10 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
     if (!matrix) return;
     const { count, cell, top, left } = measures();
     const [x, y] = [Math.floor((event.offsetX - left) / cell), Math.floor((event.offsetY - top) / cell)];
-    if (x >= 0 && y >= 0 && x < count && y < count && (x !== column || y !== row)) { [row, column] = [y, x]; say(); }
+    if (x >= 0 && y >= 0 && x < count && y < count && (x !== column || y !== row)) {
+      [row, column] = [y, x];
+      say();
+    }
   };
   canvas.onkeydown = (event) => {
     if (!matrix) return;
@@ -135,8 +188,14 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
       row = Math.max(0, Math.min(last, row + step[0]));
       column = Math.max(0, Math.min(last, column + step[1]));
       say();
-    } else if (event.key === 'Enter') { dialog.close(); choose(row); }
+    } else if (event.key === 'Enter') {
+      dialog.close();
+      choose(row);
+    }
   };
-  canvas.onclick = () => { dialog.close(); choose(row); };
+  canvas.onclick = () => {
+    dialog.close();
+    choose(row);
+  };
   await load();
 }

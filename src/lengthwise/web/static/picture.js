@@ -28,31 +28,70 @@ export function drawing(root, caption) {
   const [width, height] = [Math.ceil(Math.max(root.scrollWidth, 320)) + 32, Math.ceil(root.scrollHeight) + 60];
   const page = getComputedStyle(document.body);
   const svg = document.createElementNS(NS, 'svg');
-  Object.entries({ xmlns: NS, width, height, viewBox: `0 0 ${width} ${height}`, 'font-family': 'system-ui, sans-serif' }).forEach(([name, value]) => svg.setAttribute(name, value));
+  Object.entries({
+    xmlns: NS,
+    width,
+    height,
+    viewBox: `0 0 ${width} ${height}`,
+    'font-family': 'system-ui, sans-serif',
+  }).forEach(([name, value]) => svg.setAttribute(name, value));
   put(svg, 'rect', { width, height, fill: page.backgroundColor });
   const drawn = put(svg, 'g', { transform: 'translate(16 16)' });
-  const at = (box) => ({ x: (box.x - home.x).toFixed(1), y: (box.y - home.y).toFixed(1), width: box.width.toFixed(1), height: box.height.toFixed(1) });
-  for (const element of root.querySelectorAll('[data-draw], .squares, .token, .token b, .token i, h3, .line-number, .tick')) {
+  const at = (box) => ({
+    x: (box.x - home.x).toFixed(1),
+    y: (box.y - home.y).toFixed(1),
+    width: box.width.toFixed(1),
+    height: box.height.toFixed(1),
+  });
+  for (const element of root.querySelectorAll(
+    '[data-draw], .squares, .token, .token b, .token i, h3, .line-number, .tick',
+  )) {
     const [box, style] = [element.getBoundingClientRect(), getComputedStyle(element)];
     if (!box.width || style.visibility === 'hidden' || style.display === 'none') continue;
     const filled = style.backgroundColor !== 'rgba(0, 0, 0, 0)';
     const edged = parseFloat(style.borderTopWidth) > 0 && style.borderTopStyle !== 'none';
-    if (filled || edged) put(drawn, 'rect', { ...at(box), rx: 2, fill: filled ? style.backgroundColor : 'none', ...(edged ? { stroke: style.borderTopColor } : {}) });
+    if (filled || edged)
+      put(drawn, 'rect', {
+        ...at(box),
+        rx: 2,
+        fill: filled ? style.backgroundColor : 'none',
+        ...(edged ? { stroke: style.borderTopColor } : {}),
+      });
     if (element.classList.contains('token')) bars(drawn, element, box, style, home);
     if (element.childElementCount === 0 && element.textContent) {
       const anchor = style.textAlign === 'center' || element.tagName === 'B' ? 'middle' : 'start';
       const x = anchor === 'middle' ? box.x + box.width / 2 : box.x;
-      put(drawn, 'text', {
-        x: (x - home.x).toFixed(1), y: (box.y - home.y + box.height / 2).toFixed(1), 'text-anchor': anchor, 'dominant-baseline': 'central',
-        'font-size': style.fontSize, 'font-weight': style.fontWeight, 'font-family': style.fontFamily.replaceAll('"', "'"), fill: style.color,
-      }, element.textContent);
+      put(
+        drawn,
+        'text',
+        {
+          x: (x - home.x).toFixed(1),
+          y: (box.y - home.y + box.height / 2).toFixed(1),
+          'text-anchor': anchor,
+          'dominant-baseline': 'central',
+          'font-size': style.fontSize,
+          'font-weight': style.fontWeight,
+          'font-family': style.fontFamily.replaceAll('"', "'"),
+          fill: style.color,
+        },
+        element.textContent,
+      );
     }
-    if (element.classList.contains('wrong')) put(drawn, 'rect', { ...at(box), rx: 2, fill: 'none', stroke: style.outlineColor, 'stroke-width': 2 });
-    if (element.classList.contains('chosen')) put(drawn, 'rect', { ...at(box), rx: 2, fill: 'none', stroke: style.color, 'stroke-width': 2.5 });
+    if (element.classList.contains('wrong'))
+      put(drawn, 'rect', { ...at(box), rx: 2, fill: 'none', stroke: style.outlineColor, 'stroke-width': 2 });
+    if (element.classList.contains('chosen'))
+      put(drawn, 'rect', { ...at(box), rx: 2, fill: 'none', stroke: style.color, 'stroke-width': 2.5 });
   }
   for (const path of root.querySelectorAll('svg.arcs path')) {
     const style = getComputedStyle(path);
-    put(drawn, 'path', { d: path.getAttribute('d'), fill: 'none', stroke: style.stroke, 'stroke-width': style.strokeWidth, opacity: style.opacity, 'stroke-linecap': 'round' });
+    put(drawn, 'path', {
+      d: path.getAttribute('d'),
+      fill: 'none',
+      stroke: style.stroke,
+      'stroke-width': style.strokeWidth,
+      opacity: style.opacity,
+      'stroke-linecap': 'round',
+    });
   }
   put(svg, 'text', { x: 16, y: height - 16, 'font-size': 12, fill: page.color }, caption);
   return { text: new XMLSerializer().serializeToString(svg), width, height };
@@ -60,10 +99,18 @@ export function drawing(root, caption) {
 
 /** The bars at the foot of a square, which are a gradient on the page. */
 function bars(drawn, element, box, style, home) {
-  const stops = [...style.backgroundImage.matchAll(/(rgba?\([^)]*\)) ([\d.]+)% ?([\d.]+)?%?/g)].filter((stop) => stop[3]);
+  const stops = [...style.backgroundImage.matchAll(/(rgba?\([^)]*\)) ([\d.]+)% ?([\d.]+)?%?/g)].filter(
+    (stop) => stop[3],
+  );
   for (const [, colour, from, to] of stops) {
     const [low, high] = [Number(from) / 100, Number(to) / 100];
-    put(drawn, 'rect', { x: (box.x - home.x).toFixed(1), y: (box.y - home.y + box.height * (1 - high)).toFixed(1), width: box.width.toFixed(1), height: (box.height * (high - low)).toFixed(1), fill: colour });
+    put(drawn, 'rect', {
+      x: (box.x - home.x).toFixed(1),
+      y: (box.y - home.y + box.height * (1 - high)).toFixed(1),
+      width: box.width.toFixed(1),
+      height: (box.height * (high - low)).toFixed(1),
+      fill: colour,
+    });
   }
 }
 

@@ -10,7 +10,8 @@ function linesOf(page) {
     const [role, line] = [page.roles[index], page.lines[index]];
     const last = lines.at(-1);
     const given = index < page.prompt;
-    if (last && last.role === role && last.line === line && last.given === given && role !== '$') last.indices.push(index);
+    if (last && last.role === role && last.line === line && last.given === given && role !== '$')
+      last.indices.push(index);
     else lines.push({ role, line, given, indices: [index] });
   });
   for (const line of lines) line.digits = line.indices.filter((index) => page.places[index] !== null);
@@ -31,7 +32,8 @@ export function layOut(page, columns) {
   for (const line of lines) {
     if (!line.digits.length) {
       if (!panel) opening.push(...line.indices);
-      else if (line.given || line.indices[0] < page.tokens.length - 1) place(panel, panel.rows - 1, line.indices[0], -1);
+      else if (line.given || line.indices[0] < page.tokens.length - 1)
+        place(panel, panel.rows - 1, line.indices[0], -1);
       else place(panel, panel.rows - 1, line.indices[0], panel.next);
       continue;
     }
@@ -49,7 +51,8 @@ export function layOut(page, columns) {
     opening = [];
     const below = Math.min(...places) - 1;
     for (const index of line.indices) place(panel, panel.rows - 1, index, page.places[index] ?? below);
-    const rightward = (places.length > 1 ? places.at(-1) < places[0] : bits) && line.digits.length === line.indices.length;
+    const rightward =
+      (places.length > 1 ? places.at(-1) < places[0] : bits) && line.digits.length === line.indices.length;
     panel.next = rightward ? below : panel.tops.at(-1) + 1; // where the pen would go on
   }
   function place(where, row, index, value) {

@@ -1,6 +1,7 @@
 // The sheet: the page a model was given and what it writes on it, as squares of an exercise book or in sequence.
 
 import { idColour } from './colours.js';
+import { drawLooks } from './looks.js';
 import { layOut } from './places.js';
 
 const LARGEST_CELL = 40;
@@ -21,7 +22,8 @@ export class Sheet {
     root.addEventListener('click', (event) => this.#clicked(event));
     root.addEventListener('keydown', (event) => this.#pressed(event));
     root.addEventListener('pointerover', (event) => {
-      if (event.pointerType === 'mouse' && event.target.closest('.token') && !this.held) this.#point(event.target.closest('.token'));
+      if (event.pointerType === 'mouse' && event.target.closest('.token') && !this.held)
+        this.#point(event.target.closest('.token'));
     });
     new ResizeObserver(() => this.#fit()).observe(root.parentElement);
   }
@@ -33,7 +35,12 @@ export class Sheet {
     this.held = false;
     this.slipped = false;
     this.tokens = page.tokens.slice(0, page.prompt).map((token, index) => ({
-      index, token, ids: page.ids.map((level) => level[index]), name: page.names[index], right: null, likely: null,
+      index,
+      token,
+      ids: page.ids.map((level) => level[index]),
+      name: page.names[index],
+      right: null,
+      likely: null,
     }));
     this.draw();
   }
@@ -43,7 +50,7 @@ export class Sheet {
     const made = steps.map(({ token, ids, likely }) => {
       const index = this.tokens.length;
       const expected = this.page.tokens[index];
-      const right = token === expected ? null : expected ?? 'nothing';
+      const right = token === expected ? null : (expected ?? 'nothing');
       const first = right !== null && !this.slipped;
       if (first) this.slipped = true;
       const entry = { index, token, ids, likely, right, first, name: this.page.names[index] ?? 'beyond the end' };
@@ -56,7 +63,8 @@ export class Sheet {
   /** Keep what was written last in sight. */
   follow() {
     const box = this.tokens.at(-1).element.getBoundingClientRect();
-    if (box.bottom > innerHeight - 24) scrollBy({ top: Math.min(box.bottom - innerHeight + 0.3 * innerHeight, 400), behavior: 'smooth' });
+    if (box.bottom > innerHeight - 24)
+      scrollBy({ top: Math.min(box.bottom - innerHeight + 0.3 * innerHeight, 400), behavior: 'smooth' });
   }
 
   setLayout(layout) {
@@ -188,18 +196,23 @@ export class Sheet {
     const on = this.page.levels.map((name, level) => level).filter((level) => this.levels.has(this.page.levels[level]));
     const style = entry.element.style;
     const flat = this.layout === 'flat';
-    const chips = flat || this.roomy ? on.map((level) => {
-      const chip = document.createElement('i');
-      chip.textContent = entry.ids[level] || (flat ? '0' : '');
-      chip.style.backgroundColor = idColour(entry.ids[level]);
-      if (!entry.ids[level]) chip.className = 'none';
-      return chip;
-    }) : [];
+    const chips =
+      flat || this.roomy
+        ? on.map((level) => {
+            const chip = document.createElement('i');
+            chip.textContent = entry.ids[level] || (flat ? '0' : '');
+            chip.style.backgroundColor = idColour(entry.ids[level]);
+            if (!entry.ids[level]) chip.className = 'none';
+            return chip;
+          })
+        : [];
     entry.element.lastChild.replaceChildren(...chips);
     style.backgroundColor = on.length && !flat ? idColour(entry.ids[on[0]]) : '';
     const bars = on.slice(1).map((level, bar) => `${idColour(entry.ids[level])} ${bar * 20}% ${(bar + 1) * 20}%`);
     const drawn = bars.length && !flat && !this.roomy;
-    style.backgroundImage = drawn ? `linear-gradient(to top, ${bars.join(', ')}, transparent ${bars.length * 20}%)` : '';
+    style.backgroundImage = drawn
+      ? `linear-gradient(to top, ${bars.join(', ')}, transparent ${bars.length * 20}%)`
+      : '';
   }
 
   // Sizes.
@@ -209,12 +222,16 @@ export class Sheet {
   }
 
   #fit() {
-    if (!this.page || this.layout !== 'paper') { this.root.style.setProperty('--cell', '26px'); return; }
+    if (!this.page || this.layout !== 'paper') {
+      this.root.style.setProperty('--cell', '26px');
+      return;
+    }
     const bars = Math.max(0, this.levels.size - 1);
     const room = this.#room() - 16;
     const columns = this.panels.map((panel) => panel.columns);
     const rows = Math.max(...this.panels.map((panel) => panel.rows));
-    const beside = (room - this.panels.length * GUTTER - (this.panels.length - 1) * BETWEEN) / columns.reduce((a, b) => a + b, 0);
+    const beside =
+      (room - this.panels.length * GUTTER - (this.panels.length - 1) * BETWEEN) / columns.reduce((a, b) => a + b, 0);
     const alone = (room - GUTTER) / Math.max(...columns);
     const wanted = beside >= 20 && room > 560 ? beside : alone; // on a phone larger squares are worth more
     const large = rows > 14 ? 30 : LARGEST_CELL + 6 * Math.max(0, bars - 1); // many rows need not be tall
@@ -241,7 +258,9 @@ export class Sheet {
     if (this.chosen !== null) {
       const element = this.tokens[this.chosen].element;
       element.classList.add('chosen');
-      this.root.querySelectorAll('.token[tabindex="0"]').forEach((other) => { other.tabIndex = -1; });
+      this.root.querySelectorAll('.token[tabindex="0"]').forEach((other) => {
+        other.tabIndex = -1;
+      });
       element.tabIndex = 0;
       if (focus) element.focus({ preventScroll: true });
       if (!quietly && focus) reveal(element);
@@ -268,7 +287,11 @@ export class Sheet {
 
   #clicked(event) {
     const element = event.target.closest('.token');
-    if (!element) { this.held = false; this.choose(null); return; }
+    if (!element) {
+      this.held = false;
+      this.choose(null);
+      return;
+    }
     const index = Number(element.dataset.index);
     this.held = !(this.held && index === this.chosen); // a second press lets go
     this.choose(index, { focus: true });
@@ -279,7 +302,12 @@ export class Sheet {
     if (!element || event.ctrlKey || event.metaKey || event.altKey) return;
     const index = Number(element.dataset.index);
     let next = null;
-    if (event.key === 'Escape') { this.held = false; this.choose(null); event.stopPropagation(); return; }
+    if (event.key === 'Escape') {
+      this.held = false;
+      this.choose(null);
+      event.stopPropagation();
+      return;
+    }
     if (event.key === ',') next = index - 1;
     else if (event.key === '.') next = index + 1;
     else if (event.key === 'Home') next = 0;
@@ -311,60 +339,15 @@ export class Sheet {
     return best;
   }
 
-  // Attention.
-
-  /** Show looks: [{index, weight, colour}], as rings and as arcs from the chosen token. */
+  /** Show looks: [{index, weight, colour}] from a token. */
   look(from, looks) {
     this.unlook();
-    if (from === null || !this.tokens[from]) return;
-    const home = this.root.getBoundingClientRect();
-    this.overlay.setAttribute('width', this.root.scrollWidth);
-    this.overlay.setAttribute('height', this.root.scrollHeight);
-    const middle = (element) => {
-      const box = element.getBoundingClientRect();
-      return [box.x + box.width / 2 - home.x, box.y + box.height / 2 - home.y];
-    };
-    const [x, y] = middle(this.tokens[from].element);
-    const most = new Map();
-    for (const { index, weight, colour } of looks) {
-      const entry = this.tokens[index];
-      if (!entry) continue;
-      if (weight > (most.get(index)?.weight ?? 0)) most.set(index, { weight, colour });
-      if (weight < 0.03) continue;
-      const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-      const [to, down] = middle(entry.element);
-      path.setAttribute('d', arc(x, y, to, down, this.layout === 'flat' ? -1 : 1));
-      path.style.stroke = colour;
-      path.style.strokeWidth = 1 + 4.5 * weight;
-      path.style.opacity = 0.3 + 0.6 * weight;
-      this.overlay.append(path);
-    }
-    for (const [index, { weight, colour }] of most) {
-      const { element } = this.tokens[index];
-      element.classList.add('looked');
-      element.style.setProperty('--look', weight.toFixed(3));
-      element.style.setProperty('--look-colour', colour);
-    }
+    if (from !== null && this.tokens[from]) drawLooks(this, from, looks);
   }
 
   unlook() {
     this.overlay?.replaceChildren();
     this.root.querySelectorAll('.looked').forEach((element) => element.classList.remove('looked'));
-  }
-
-  /** The page as text, as it stands. */
-  text() {
-    if (this.layout === 'flat') return this.tokens.map((entry) => entry.token).join('');
-    const grids = this.panels.map((panel) => Array.from({ length: panel.rows }, () => new Array(panel.columns).fill(' ')));
-    let beyond = '';
-    for (const entry of this.tokens) {
-      const spot = this.spots[entry.index];
-      if (spot) grids[spot.panel][spot.y][spot.x] = entry.token;
-      else beyond += entry.token;
-    }
-    const blocks = grids.map((grid, number) => [`${this.panels[number].name}:`, ...grid.map((row) => row.join('').trimEnd())].join('\n'));
-    if (beyond) blocks.push(`written beyond the end: ${beyond}`);
-    return blocks.join('\n\n');
   }
 }
 
@@ -375,13 +358,4 @@ function reveal(element) {
   const off = box.bottom > bottom ? box.bottom - bottom : box.top < top ? box.top - top : 0;
   if (off) scrollBy({ top: off });
   element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-}
-
-function arc(x, y, to, down, side) {
-  const [dx, dy] = [to - x, down - y];
-  const far = Math.hypot(dx, dy);
-  if (far < 2) return `M${x} ${y - 8}a8 8 0 1 1 -0.1 0`;
-  const bend = Math.min(0.28, 26 / far + 0.1);
-  const [cx, cy] = [x + dx / 2 + side * dy * bend, y + dy / 2 - side * dx * bend];
-  return `M${x} ${y}Q${cx} ${cy} ${to} ${down}`;
 }

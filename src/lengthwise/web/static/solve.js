@@ -2,9 +2,11 @@
 
 import * as api from './api.js';
 import { find, make, toast } from './dom.js';
+import { Form } from './form.js';
 import { Inside } from './inside.js';
 import { savePng, saveSvg } from './picture.js';
 import { Sheet } from './sheet.js';
+import { asText } from './text.js';
 
 const SLOWEST = 14; // tokens a second, for a page of a few
 const LONGEST = 5; // seconds that showing a long page takes, if the model is that fast
@@ -12,27 +14,23 @@ const LONGEST = 5; // seconds that showing a long page takes, if the model is th
 export class Solve {
   /** `models` as the API lists them; `moved()` is called when the address should follow. */
   constructor(models, limits, state, moved) {
-    Object.assign(this, { models, limits, state, moved });
-    this.sheet = new Sheet(find('sheet'), (index) => { state.at = index; this.inside.show(index); moved(); });
+    Object.assign(this, { state, moved });
+    this.form = new Form(models, limits);
+    this.sheet = new Sheet(find('sheet'), (index) => {
+      state.at = index;
+      this.inside.show(index);
+      moved();
+    });
     this.inside = new Inside(find('inside'), this.sheet, state, moved);
-    this.#fillModels();
     this.#listen();
   }
-
-  offer(name = find('model').value) {
-    return this.models.find((model) => model.name === name);
-  }
-
-  // What the address says.
 
   /** Show a state: its model, its problem, solved. */
   async enter() {
     const { state } = this;
-    if (state.model && this.offer(state.model)) find('model').value = state.model;
-    else if (state.model) this.#say(`There is no model ‘${state.model.slice(0, 60)}’ here; ${find('model').value} is asked instead.`, 'bad');
-    this.#describe();
-    find('problem').value = state.problem;
-    this.#grow();
+    if (state.model && this.form.offer(state.model)) this.form.choose(state.model);
+    else if (state.model) toast(`There is no model ‘${state.model.slice(0, 60)}’ here: another is asked.`);
+    this.form.problem = state.problem;
     document.querySelector(`input[name=layout][value=${state.layout}]`).checked = true;
     this.sheet.setLayout(state.layout);
     if (state.problem) await this.solve({ at: state.at });
@@ -40,11 +38,15 @@ export class Solve {
 
   /** Ask the model; `at` is the token to look at in the end. */
   async solve({ at = null } = {}) {
-    const problem = find('problem').value.replace(/\s+/g, ' ').trim();
-    if (!problem) { this.#say('There is no problem yet: type a sum, a product or bits.', 'bad'); find('problem').focus(); return; }
+    const { problem } = this.form;
+    if (!problem) {
+      this.#say('There is no problem yet: type a sum, a product or bits.', 'bad');
+      find('problem').focus();
+      return;
+    }
     this.stop();
-    this.#choose(problem);
-    const offer = this.offer();
+    this.form.chooseFor(problem);
+    const offer = this.form.offer();
     Object.assign(this.state, { problem: problem.replaceAll(' ', ''), model: offer.name, at: null });
     this.moved();
     const running = { asking: new AbortController(), waiting: [], verdict: null, began: false };
@@ -52,16 +54,28 @@ export class Solve {
     this.#busy(true);
     this.#say(`Asking ${offer.name} …`);
     try {
-      await api.watch(offer.name, problem, (name, data) => this.#happened(running, offer, name, data), running.asking.signal);
+      await api.watch(
+        offer.name,
+        problem,
+        (name, data) => this.#happened(running, offer, name, data),
+        running.asking.signal,
+      );
       await running.shown;
-      if (running === this.running && !running.verdict && !running.failed) this.#say('The server closed the connection before the end.', 'bad');
+      if (running === this.running && !running.verdict && !running.failed)
+        this.#say('The server closed the connection before the end.', 'bad');
     } catch (error) {
       if (error.name !== 'AbortError') this.#say(error.message, 'bad');
       else if (running === this.running) this.#say('Stopped.');
     } finally {
-      if (running === this.running) { this.running = null; this.#busy(false); }
+      if (running === this.running) {
+        this.running = null;
+        this.#busy(false);
+      }
     }
-    if (at !== null && at < this.sheet.tokens.length) { this.sheet.held = true; this.sheet.choose(at); }
+    if (at !== null && at < this.sheet.tokens.length) {
+      this.sheet.held = true;
+      this.sheet.choose(at);
+    }
   }
 
   stop() {
@@ -75,13 +89,20 @@ export class Solve {
     if (running !== this.running) return;
     if (name === 'line') this.#say(`Waiting in line: ${data.ahead === 0 ? 'next' : `${data.ahead} ahead`} …`);
     else if (name === 'page') this.#begin(running, offer, data);
-    else if (name === 'tokens') data.tokens.forEach((token, place) => running.waiting.push({ token, ids: data.ids.map((level) => level[place]), likely: data.probabilities[place] }));
+    else if (name === 'tokens')
+      data.tokens.forEach((token, place) =>
+        running.waiting.push({ token, ids: data.ids.map((level) => level[place]), likely: data.probabilities[place] }),
+      );
     else if (name === 'verdict') running.verdict = data;
-    else if (name === 'error') { running.failed = true; this.#say(data.error, 'bad'); }
+    else if (name === 'error') {
+      running.failed = true;
+      this.#say(data.error, 'bad');
+    }
   }
 
   #begin(running, offer, page) {
     find('work').hidden = false;
+    this.verdict = null;
     this.sheet.layout = this.state.layout;
     this.#fillLevels(page.levels);
     this.sheet.begin(page);
@@ -89,11 +110,21 @@ export class Solve {
     const total = page.tokens.length - page.prompt;
     const still = matchMedia('(prefers-reduced-motion: reduce)').matches;
     const speed = still ? 1e9 : Math.max(SLOWEST, total / LONGEST);
-    for (const kind of ['wheel', 'touchmove', 'pointerdown', 'keydown']) addEventListener(kind, () => { running.scrolled = true; }, { once: true, passive: true });
+    for (const kind of ['wheel', 'touchmove', 'pointerdown', 'keydown'])
+      addEventListener(
+        kind,
+        () => {
+          running.scrolled = true;
+        },
+        { once: true, passive: true },
+      );
     running.shown = new Promise((resolve) => {
       let [last, owed] = [performance.now(), 1];
       const frame = (now) => {
-        if (running !== this.running) { resolve(); return; }
+        if (running !== this.running) {
+          resolve();
+          return;
+        }
         owed = Math.min(owed + (Math.max(0, now - last) / 1000) * speed, running.waiting.length + 1);
         last = now;
         const steps = running.waiting.splice(0, Math.floor(owed));
@@ -101,9 +132,21 @@ export class Solve {
         if (steps.length) this.sheet.write(steps);
         if (steps.length && !still && !running.scrolled) this.sheet.follow();
         const done = this.sheet.tokens.length - page.prompt;
-        if (running.waiting.length === 0 && running.verdict) { this.#judge(running.verdict); resolve(); return; }
-        if (running.failed) { resolve(); return; }
-        if (done) this.#say(`${offer.name} writes: ${done.toLocaleString('en')} of ${total.toLocaleString('en')} tokens`, '', true);
+        if (running.waiting.length === 0 && running.verdict) {
+          this.#judge(running.verdict);
+          resolve();
+          return;
+        }
+        if (running.failed) {
+          resolve();
+          return;
+        }
+        if (done)
+          this.#say(
+            `${offer.name} writes: ${done.toLocaleString('en')} of ${total.toLocaleString('en')} tokens`,
+            '',
+            true,
+          );
         running.frame = requestAnimationFrame(frame);
       };
       running.frame = requestAnimationFrame(frame);
@@ -113,115 +156,110 @@ export class Solve {
   #judge(verdict) {
     this.verdict = verdict;
     const answer = verdict.answer ?? 'No answer';
-    const words = verdict.correct ? 'right, every token of it'
-      : verdict.answer_correct ? `the answer is right, but ${verdict.mistake}` : `${verdict.answer === null ? '' : 'wrong'}: ${verdict.mistake}`;
+    const words = verdict.correct
+      ? 'right, every token of it'
+      : verdict.answer_correct
+        ? `the answer is right, but ${verdict.mistake}`
+        : `${verdict.answer === null ? '' : 'wrong'}: ${verdict.mistake}`;
     const status = find('status');
     status.className = `status ${verdict.correct ? 'good' : 'bad'}`;
     status.replaceChildren(
       make('span', { class: 'mark', 'aria-hidden': 'true' }, verdict.correct ? '✓' : '✗'),
-      make('strong', { class: 'answer' }, answer), make('span', {}, `${words.startsWith(':') ? '' : ' '}${words}. `),
-      make('span', { class: 'faint' }, `Checked by ${verdict.checked_by}${verdict.answer_correct ? '' : `, which say ${verdict.right_answer}`}; ${verdict.response.length.toLocaleString('en')} tokens in ${verdict.seconds.toFixed(2)} s. `));
+      make('strong', { class: 'answer' }, answer),
+      make('span', {}, `${words.startsWith(':') ? '' : ' '}${words}. `),
+      make(
+        'span',
+        { class: 'faint' },
+        `Checked by ${verdict.checked_by}${verdict.answer_correct ? '' : `, which say ${verdict.right_answer}`}; ${verdict.response.length.toLocaleString('en')} tokens in ${verdict.seconds.toFixed(2)} s. `,
+      ),
+    );
     if (verdict.first_mistake !== null && verdict.first_mistake < this.sheet.tokens.length) {
-      status.append(make('button', { type: 'button', onclick: () => { this.sheet.held = true; this.sheet.choose(verdict.first_mistake, { focus: true }); } }, 'Go to the first mistake'));
+      status.append(
+        make(
+          'button',
+          {
+            type: 'button',
+            onclick: () => {
+              this.sheet.held = true;
+              this.sheet.choose(verdict.first_mistake, { focus: true });
+            },
+          },
+          'Go to the first mistake',
+        ),
+      );
     }
   }
 
-  // The form.
-
-  /** Take a model that suits the problem, where the chosen one is for another task. */
-  #choose(problem) {
-    const task = problem.includes('+') ? 'addition' : /[*×]/.test(problem) ? 'multiplication' : /^[01 ]+$/.test(problem) ? 'parity' : null;
-    if (task && this.offer().task !== task) {
-      const first = { addition: 'adder-tiny', multiplication: 'multiplier', parity: 'parity-tiny' }[task];
-      const fitting = this.offer(first) ?? this.models.find((model) => model.task === task);
-      if (fitting) { find('model').value = fitting.name; this.#describe(); }
-    }
-  }
-
-  #fillModels() {
-    const kinds = { box: 'In the box', theorem: 'The theorem', folder: 'Your folders' };
-    for (const [kind, label] of Object.entries(kinds)) {
-      const group = make('optgroup', { label });
-      for (const model of this.models.filter((each) => each.kind === kind)) group.append(make('option', { value: model.name }, model.name));
-      if (group.childElementCount) find('model').append(group);
-    }
-    find('model').value = this.offer('adder-tiny') ? 'adder-tiny' : this.models[0].name;
-    this.#describe();
-  }
-
-  #describe() {
-    const model = this.offer();
-    const size = Object.values(model.trained_on).join(' × ');
-    const trained = model.kind === 'theorem' ? 'weights written down after the proof, none trained'
-      : size ? `trained on ${{ addition: 'sums', multiplication: 'products', parity: 'bits' }[model.task] ?? model.task} up to ${size}` : 'training unknown';
-    find('model-about').textContent = `${model.task}, ${model.encoding} positions, ${model.layers} layer${model.layers > 1 ? 's' : ''} of ${model.heads} heads, ${model.parameters.toLocaleString('en')} parameters, ${trained}`;
-    const names = { addition: ['digits each', 'numbers'], multiplication: ['digits of the first', 'digits of the second'], parity: ['bits', ''] }[model.task] ?? ['length', 'count'];
-    find('length-name').textContent = names[0];
-    find('count-name').textContent = names[1];
-    find('count-label').hidden = !names[1];
-    const wide = model.task === 'parity' ? Math.min(200, this.limits.bits) : Math.min(100, this.limits.digits);
-    find('length').max = wide;
-    find('count').max = model.task === 'multiplication' ? wide : Math.min(100, this.limits.numbers);
-    find('count').min = model.task === 'multiplication' ? 1 : 2;
-    this.#sliders();
-  }
-
-  #sliders() {
-    for (const name of ['length', 'count']) find(`${name}-shown`).textContent = find(name).value;
-  }
+  // The form and the tools.
 
   #fillLevels(levels) {
     const place = find('levels');
     const on = new Set((this.state.levels ?? levels).filter((name) => levels.includes(name)));
-    place.replaceChildren(place.querySelector('legend'), ...levels.map((name) => make('label', {},
-      make('input', { type: 'checkbox', value: name, checked: on.has(name) }), make('span', {}, name))));
+    place.replaceChildren(
+      place.querySelector('legend'),
+      ...levels.map((name) =>
+        make(
+          'label',
+          {},
+          make('input', { type: 'checkbox', value: name, checked: on.has(name) }),
+          make('span', {}, name),
+        ),
+      ),
+    );
     this.sheet.levels = on;
-  }
-
-  #grow() {
-    const box = find('problem');
-    box.style.height = 'auto';
-    box.style.height = `${Math.min(box.scrollHeight, 132) + 2}px`;
   }
 
   /** Draw a problem of a size and solve it. */
   async surprise(model, length, count) {
-    find('model').value = model;
-    this.#describe();
+    this.form.choose(model);
     try {
       const seed = Math.floor(Math.random() * 1e9);
       const { problem } = await api.get('/api/problem', { model, length, count, seed });
-      find('problem').value = problem;
-      this.#grow();
+      this.form.problem = problem;
       await this.solve();
-    } catch (error) { this.#say(error.message, 'bad'); }
+    } catch (error) {
+      this.#say(error.message, 'bad');
+    }
   }
 
   #listen() {
-    find('ask').addEventListener('submit', (event) => { event.preventDefault(); this.solve(); });
-    find('problem').addEventListener('keydown', (event) => { if (event.key === 'Enter' && !event.isComposing) { event.preventDefault(); this.solve(); } });
-    find('problem').addEventListener('input', () => this.#grow());
-    find('stop').addEventListener('click', () => { this.stop(); this.#say('Stopped.'); });
-    find('model').addEventListener('change', () => {
-      this.#describe();
-      const model = this.offer();
-      const fits = this.sheet.page && this.sheet.page.task === model.task;
-      if (!fits) { find('problem').value = model.example; this.#grow(); }
-      if (find('problem').value) this.solve();
+    find('ask').addEventListener('submit', (event) => {
+      event.preventDefault();
+      this.solve();
     });
-    for (const name of ['length', 'count']) find(name).addEventListener('input', () => this.#sliders());
+    find('problem').addEventListener('keydown', (event) => {
+      if (event.key === 'Enter' && !event.isComposing) {
+        event.preventDefault();
+        this.solve();
+      }
+    });
+    find('stop').addEventListener('click', () => {
+      this.stop();
+      this.#say('Stopped.');
+    });
+    find('model').addEventListener('change', () => {
+      this.form.describe();
+      const model = this.form.offer();
+      if (this.sheet.page?.task !== model.task) this.form.problem = model.example;
+      this.solve();
+    });
     find('dice').addEventListener('submit', (event) => {
       event.preventDefault();
-      this.surprise(this.offer().name, find('length').value, find('count-label').hidden ? null : find('count').value);
+      const { length, count } = this.form.size;
+      this.surprise(this.form.offer().name, length, count);
     });
-    document.querySelectorAll('input[name=layout]').forEach((input) => input.addEventListener('change', () => this.setLayout(input.value)));
+    document
+      .querySelectorAll('input[name=layout]')
+      .forEach((input) => input.addEventListener('change', () => this.setLayout(input.value)));
     find('levels').addEventListener('change', () => {
       this.state.levels = [...find('levels').querySelectorAll('input:checked')].map((input) => input.value);
       if (this.state.levels.length === this.sheet.page.levels.length) this.state.levels = null;
       this.sheet.setLevels(this.state.levels ?? this.sheet.page.levels);
       this.moved();
     });
-    find('copy-text').addEventListener('click', () => copy(`${this.#caption()}\n\n${this.sheet.text()}\n\n${location.href}\n`, 'The page is copied as text.'));
+    find('copy-text').addEventListener('click', () =>
+      copy(`${this.#caption()}\n\n${asText(this.sheet)}\n\n${location.href}\n`, 'The page is copied as text.'),
+    );
     find('copy-link').addEventListener('click', () => copy(location.href, 'The link is copied.'));
     find('save-png').addEventListener('click', () => savePng(find('sheet'), this.#caption(), `${this.#file()}.png`));
     find('save-svg').addEventListener('click', () => saveSvg(find('sheet'), this.#caption(), `${this.#file()}.svg`));
@@ -238,7 +276,9 @@ export class Solve {
   #caption() {
     const { problem, model } = this.state;
     const short = problem.length > 60 ? `${problem.slice(0, 40)}…` : problem;
-    const verdict = this.verdict ? ` = ${this.verdict.answer ?? '?'} (${this.verdict.correct ? 'right' : 'wrong'})` : '';
+    const verdict = this.verdict
+      ? ` = ${this.verdict.answer ?? '?'} (${this.verdict.correct ? 'right' : 'wrong'})`
+      : '';
     return `${short}${verdict.length > 70 ? '' : verdict}, written by ${model} with lengthwise`;
   }
 

@@ -2,8 +2,18 @@
 
 /** Everything an address may say; what is left out has these values. */
 const PLAIN = {
-  view: 'solve', model: '', problem: '', layout: 'paper', levels: null, at: null, when: 'writing', layer: 0, head: null,
-  grid: '', beside: '', tour: 0,
+  view: 'solve',
+  model: '',
+  problem: '',
+  layout: 'paper',
+  levels: null,
+  at: null,
+  when: 'writing',
+  layer: 0,
+  head: null,
+  grid: '',
+  beside: '',
+  tour: 0,
 };
 const WHOLE = ['at', 'layer', 'head', 'tour'];
 
@@ -13,10 +23,15 @@ export function read(search = location.search) {
   for (const part of search.replace(/^\?/, '').split('&')) {
     const [name, ...rest] = part.split('=');
     let value;
-    try { value = decodeURIComponent(rest.join('=')); } catch { continue; }
+    try {
+      value = decodeURIComponent(rest.join('='));
+    } catch {
+      continue;
+    }
     if (!(name in PLAIN)) continue;
-    if (WHOLE.includes(name)) { if (/^\d{1,6}$/.test(value)) state[name] = Number(value); }
-    else if (name === 'levels') state.levels = value ? value.split(',') : [];
+    if (WHOLE.includes(name)) {
+      if (/^\d{1,6}$/.test(value)) state[name] = Number(value);
+    } else if (name === 'levels') state.levels = value ? value.split(',') : [];
     else state[name] = value;
   }
   if (!['solve', 'grids'].includes(state.view)) state.view = 'solve';
@@ -27,8 +42,10 @@ export function read(search = location.search) {
 
 /** The address of a state: only what differs from plain, and only what its view shows. */
 export function address(state) {
-  const named = state.view === 'grids' ? ['view', 'grid', 'beside', 'tour']
-    : ['model', 'problem', 'layout', 'levels', 'at', 'when', 'layer', 'head', 'tour'];
+  const named =
+    state.view === 'grids'
+      ? ['view', 'grid', 'beside', 'tour']
+      : ['model', 'problem', 'layout', 'levels', 'at', 'when', 'layer', 'head', 'tour'];
   const parts = [];
   for (const name of named) {
     const value = Array.isArray(state[name]) ? state[name].join(',') : state[name];

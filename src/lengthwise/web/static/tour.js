@@ -4,19 +4,27 @@ import { find, make } from './dom.js';
 
 const PROBLEM = '57+48+96';
 // Here a carry is lost once, in the 24th digit of the third partial sum, and carried on from there.
-const SLIPPERY = '662610519290221768450351171737+847276375824100794161867134024+845230697514555255984849273809+662455514734009257802296775564';
+const SLIPPERY =
+  '662610519290221768450351171737+847276375824100794161867134024+845230697514555255984849273809+662455514734009257802296775564';
 
 export class Tour {
   constructor(solve, state, moved, go) {
     Object.assign(this, { solve, state, moved, go });
     find('tour-back').addEventListener('click', () => this.show(this.state.tour - 1));
-    find('tour-next').addEventListener('click', () => (this.state.tour === this.#steps().length ? this.end() : this.show(this.state.tour + 1)));
+    find('tour-next').addEventListener('click', () =>
+      this.state.tour === this.#steps().length ? this.end() : this.show(this.state.tour + 1),
+    );
     find('tour-end').addEventListener('click', () => this.end());
-    find('tour').addEventListener('keydown', (event) => { if (event.key === 'Escape') { event.stopPropagation(); this.end(); } });
+    find('tour').addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') {
+        event.stopPropagation();
+        this.end();
+      }
+    });
   }
 
   #model(name) {
-    return this.solve.offer(name);
+    return this.solve.form.offer(name);
   }
 
   /** Where the tens digit of 57+48 stands: it takes a carry. */
@@ -32,43 +40,77 @@ export class Tour {
     return [
       {
         title: 'A scratchpad',
-        text: ['To add 57, 48 and 96 one does not write 201 at once. One writes 0, then 57, then 57 + 48 = 105, then 105 + 96 = 201.',
-          'The model does the same. On the left is what it is given; on the right what it writes, a line for every partial sum, units first, as a child would. Each token is one small step from those before it.'],
+        text: [
+          'To add 57, 48 and 96 one does not write 201 at once. One writes 0, then 57, then 57 + 48 = 105, then 105 + 96 = 201.',
+          'The model does the same. On the left is what it is given; on the right what it writes, a line for every partial sum, units first, as a child would. Each token is one small step from those before it.',
+        ],
         prepare: () => this.#ask({ model: 'adder-tiny', levels: [] }),
       },
       {
         title: 'Position coupling',
-        text: ['A Transformer does not see where a token stands unless it is told, by a number. Usually tokens are numbered 1, 2, 3 … along the sequence, and a model trained on short ones has never seen the later numbers.',
-          'Here tokens that belong together share their number: digits of the same significance have the same column, numbers of the same order the same row. Everything outlined shares an id with the chosen digit. What is near on paper is near in ids, however long the problem.'],
-        prepare: async () => { await this.#ask({ model: 'adder-tiny', levels: null }); this.#point(); },
+        text: [
+          'A Transformer does not see where a token stands unless it is told, by a number. Usually tokens are numbered 1, 2, 3 … along the sequence, and a model trained on short ones has never seen the later numbers.',
+          'Here tokens that belong together share their number: digits of the same significance have the same column, numbers of the same order the same row. Everything outlined shares an id with the chosen digit. What is near on paper is near in ids, however long the problem.',
+        ],
+        prepare: async () => {
+          await this.#ask({ model: 'adder-tiny', levels: null });
+          this.#point();
+        },
       },
       {
         title: 'What the heads do',
-        text: ['The lines show where the four heads looked to write the chosen digit: the tens of 57 + 48, which takes a carry from the units.',
-          'It needs the digits above it in the sum before and in the next number, and what tells whether there was a carry. Choose a head in “Look inside” to see its share; “matrix” shows it for all tokens at once.'],
-        prepare: async () => { await this.#ask({ model: 'adder-tiny', levels: [] }); this.#point(); },
+        text: [
+          'The lines show where the four heads looked to write the chosen digit: the tens of 57 + 48, which takes a carry from the units.',
+          'It needs the digits above it in the sum before and in the next number, and what tells whether there was a carry. Choose a head in “Look inside” to see its share; “matrix” shows it for all tokens at once.',
+        ],
+        prepare: async () => {
+          await this.#ask({ model: 'adder-tiny', levels: [] });
+          this.#point();
+        },
       },
       {
         title: 'Beyond the training lengths',
-        text: [`This model has ${count(tiny?.parameters ?? 9296)} parameters and has never seen more than ten numbers of ten digits. Below it adds twenty of twenty, by the same small steps.`,
-          'Not every model does. The one with learned position vectors, adder-coupling, is right where it was trained; further out it slips, and what should have been written is marked. The grids show how far each carries.'],
+        text: [
+          `This model has ${count(tiny?.parameters ?? 9296)} parameters and has never seen more than ten numbers of ten digits. Below it adds twenty of twenty, by the same small steps.`,
+          'Not every model does. The one with learned position vectors, adder-coupling, is right where it was trained; further out it slips, and what should have been written is marked. The grids show how far each carries.',
+        ],
         more: () => [
-          make('button', { type: 'button', onclick: () => this.#ask({ model: 'adder-coupling', problem: SLIPPERY, levels: null }) }, 'Watch adder-coupling slip'),
+          make(
+            'button',
+            { type: 'button', onclick: () => this.#ask({ model: 'adder-coupling', problem: SLIPPERY, levels: null }) },
+            'Watch adder-coupling slip',
+          ),
           make('button', { type: 'button', onclick: () => this.go('grids') }, 'See the grids'),
         ],
-        prepare: () => { this.#plain({ levels: null }); return this.solve.surprise('adder-tiny', 20, 20); },
+        prepare: () => {
+          this.#plain({ levels: null });
+          return this.solve.surprise('adder-tiny', 20, 20);
+        },
       },
       {
         title: 'The theorem',
-        text: ['Is it luck of training? The paper proves that one layer of four heads can add, by writing the weights down. Here they are at work, in the same program as all the other models.',
-          `For thirty numbers of thirty digits it takes ${theorem?.width ?? 41} dimensions and ${count(theorem?.parameters ?? 19926)} parameters, none of them trained. Look at its heads: the first looks at the two digits to add, the second at the two added just before, for the carry; the third asks whether a column is left, the fourth whether a number is. What they need not weigh goes to the $ at the beginning.`],
-        prepare: async () => { await this.#ask({ model: 'theorem', levels: null }); this.#point(); },
+        text: [
+          'Is it luck of training? The paper proves that one layer of four heads can add, by writing the weights down. Here they are at work, in the same program as all the other models.',
+          `For thirty numbers of thirty digits it takes ${theorem?.width ?? 41} dimensions and ${count(theorem?.parameters ?? 19926)} parameters, none of them trained. Look at its heads: the first looks at the two digits to add, the second at the two added just before, for the carry; the third asks whether a column is left, the fourth whether a number is. What they need not weigh goes to the $ at the beginning.`,
+        ],
+        prepare: async () => {
+          await this.#ask({ model: 'theorem', levels: null });
+          this.#point();
+        },
       },
     ];
   }
 
   #plain(more) {
-    Object.assign(this.state, { view: 'solve', layout: 'paper', at: null, when: 'writing', layer: 0, head: null, ...more });
+    Object.assign(this.state, {
+      view: 'solve',
+      layout: 'paper',
+      at: null,
+      when: 'writing',
+      layer: 0,
+      head: null,
+      ...more,
+    });
     this.go('solve', { quietly: true });
   }
 

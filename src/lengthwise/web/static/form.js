@@ -1,0 +1,103 @@
+// Who is asked what: the problem, the model, and the sliders for a random problem.
+
+import { find, make } from './dom.js';
+
+const KINDS = { box: 'In the box', theorem: 'The theorem', folder: 'Your folders' };
+const FIRST_CHOICE = { addition: 'adder-tiny', multiplication: 'multiplier', parity: 'parity-tiny' };
+const PROBLEMS = { addition: 'sums', multiplication: 'products', parity: 'bits' };
+const SIZES = {
+  addition: ['digits each', 'numbers'],
+  multiplication: ['digits of the first', 'digits of the second'],
+  parity: ['bits', ''],
+};
+const TALLEST = 132; // pixels of the box for a long problem
+const LONGEST_DRAWN = 100; // digits or numbers on a slider; of bits twice as many
+
+/** The task that a typed problem is of, as far as its signs tell. */
+function taskOf(problem) {
+  if (problem.includes('+')) return 'addition';
+  if (/[*×]/.test(problem)) return 'multiplication';
+  return /^[01 ]+$/.test(problem) ? 'parity' : null;
+}
+
+export class Form {
+  constructor(models, limits) {
+    this.models = models;
+    this.limits = limits;
+    for (const [kind, label] of Object.entries(KINDS)) {
+      const offered = models.filter((model) => model.kind === kind);
+      const options = offered.map((model) => make('option', { value: model.name }, model.name));
+      if (options.length) find('model').append(make('optgroup', { label }, ...options));
+    }
+    this.choose(this.offer(FIRST_CHOICE.addition) ? FIRST_CHOICE.addition : models[0].name);
+    find('problem').addEventListener('input', () => this.#grow());
+    for (const name of ['length', 'count']) find(name).addEventListener('input', () => this.#slid());
+  }
+
+  /** A model by name; without one, the one that is chosen. */
+  offer(name = find('model').value) {
+    return this.models.find((model) => model.name === name);
+  }
+
+  get problem() {
+    return find('problem').value.replace(/\s+/g, ' ').trim();
+  }
+
+  set problem(text) {
+    find('problem').value = text;
+    this.#grow();
+  }
+
+  /** The size on the sliders. */
+  get size() {
+    return { length: find('length').value, count: find('count-label').hidden ? null : find('count').value };
+  }
+
+  choose(name) {
+    find('model').value = name;
+    this.describe();
+  }
+
+  /** Take a model that suits the problem, where the chosen one is for another task. */
+  chooseFor(problem) {
+    const task = taskOf(problem);
+    if (!task || this.offer().task === task) return;
+    const fitting = this.offer(FIRST_CHOICE[task]) ?? this.models.find((model) => model.task === task);
+    if (fitting) this.choose(fitting.name);
+  }
+
+  /** Say what the chosen model is, and what the sliders mean for it. */
+  describe() {
+    const model = this.offer();
+    const size = Object.values(model.trained_on).join(' × ');
+    let trained = size ? `trained on ${PROBLEMS[model.task] ?? model.task} up to ${size}` : 'training unknown';
+    if (model.kind === 'theorem') trained = 'weights written down after the proof, none trained';
+    find('model-about').textContent = [
+      model.task,
+      `${model.encoding} positions`,
+      `${model.layers} layer${model.layers > 1 ? 's' : ''} of ${model.heads} head${model.heads > 1 ? 's' : ''}`,
+      `${model.parameters.toLocaleString('en')} parameters`,
+      trained,
+    ].join(', ');
+    const [length, count] = SIZES[model.task] ?? ['length', 'count'];
+    find('length-name').textContent = length;
+    find('count-name').textContent = count;
+    find('count-label').hidden = !count;
+    const { bits, digits, numbers } = this.limits;
+    const longest = model.task === 'parity' ? Math.min(2 * LONGEST_DRAWN, bits) : Math.min(LONGEST_DRAWN, digits);
+    find('length').max = longest;
+    find('count').max = model.task === 'multiplication' ? longest : Math.min(LONGEST_DRAWN, numbers);
+    find('count').min = model.task === 'multiplication' ? 1 : 2;
+    this.#slid();
+  }
+
+  #slid() {
+    for (const name of ['length', 'count']) find(`${name}-shown`).textContent = find(name).value;
+  }
+
+  #grow() {
+    const box = find('problem');
+    box.style.height = 'auto';
+    box.style.height = `${Math.min(box.scrollHeight, TALLEST) + 2}px`;
+  }
+}
