@@ -2,7 +2,9 @@
 
     lengthwise reproduce addition-data-size --scale small --workers 6
 
-Not run yet, apart from its windowed cases.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 5 to 9 minutes a run, two seeds; half the width, 6,000
+steps of 100): no order in the sizes, 66 to 79 % beyond 10 × 10, and 20,000 problems do as well as 10 million. A run
+sees 600,000 problems, so from 500,000 on the sets are one experiment in effect: what they differ by is what seeds do.
 """
 
 from dataclasses import replace

@@ -6,9 +6,9 @@ The paper trains all widths at one rate. Narrow models want higher ones: every w
 by the mean accuracy beyond the training sizes, is drawn below. The choice is made on the grid that is shown, so the
 second row is a little flattered; the rates beside it hide nothing.
 
-Small (15 November 2026, one H200 shared by 14 processes, 2 minutes a run; 6,000 steps of 200; two seeds of some rates,
-one of the others): at one rate width 64 learns nothing, and 256 and 512 go far. At its own best rate width 64 is right
-within the training sizes and a little beyond; the gap narrows, and stays.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 1 to 3 minutes a run; 6,000 steps of 200; two seeds): at
+one rate width 64 learns nothing, and 256 and 512 go far. At its own best rate width 64 is right within the training
+sizes and a little beyond; the gap narrows, and stays.
 """
 
 from dataclasses import replace

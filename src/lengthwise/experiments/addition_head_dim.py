@@ -2,7 +2,9 @@
 
     lengthwise reproduce addition-head-dim --scale small --workers 4
 
-Not run yet.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 1 to 3 minutes a run; half the width, 6,000 steps of
+100; two seeds, three of `addition-1l4h` and `addition-1l8h`): wider heads do better, 90 % against 78 % beyond 10 × 10
+with 8 of them and 89 % against 74 % with 4. The latter only by a third seed; two gave 71 % against 74 %.
 """
 
 from typing import ClassVar

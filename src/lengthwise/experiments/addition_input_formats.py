@@ -2,7 +2,10 @@
 
     lengthwise reproduce addition-input-formats --scale small --workers 8
 
-Not run yet, apart from its windowed cases.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 5 to 9 minutes a run; half the width, 6,000 steps of
+100; two seeds, one of the unpadded formats with a reversed query or a plain response): the response must be reversed,
+or 11 and 19 % are left beyond 10 × 10. The other four have 66 to 82 %, as far apart as seeds; the paper's own has the
+least.
 """
 
 from typing import ClassVar

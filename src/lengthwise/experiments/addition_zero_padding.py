@@ -2,7 +2,9 @@
 
     lengthwise reproduce addition-zero-padding --scale small --workers 4
 
-Not run yet, apart from its windowed cases.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 5 to 9 minutes a run, two seeds; half the width, 6,000
+steps of 100): no degradation. 74 % beyond 10 × 10 without padding, 66 % with it, in either seed 7 to 9 points more; but
+six runs of the padded model, two of them these, differ by 21 (`addition-data-size`).
 """
 
 from typing import ClassVar

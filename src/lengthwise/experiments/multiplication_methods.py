@@ -2,9 +2,10 @@
 
     lengthwise reproduce multiplication-methods --scale small --workers 10
 
-Small (15 November 2026, one H200 shared by 14 processes, 3 to 8 minutes a run, one seed; half the width, 5,000 steps of
-100): coupling with scratchpad goes furthest, to second operands of 20 digits, but not to first ones of 12; the paper's
-20 × 15 needs more training. Nothing is learned without scratchpad.
+Small (15 November 2026, one H200 shared by 14 or 15 processes, 3 to 13 minutes a run, two seeds, one of FIRE without
+scratchpad; half the width, 5,000 steps of 100): coupling with scratchpad goes furthest, to second operands of 20 digits
+in one seed and 13 in the other, but not to first ones of 12; the paper's 20 × 15 needs more training. Nothing is
+learned without scratchpad.
 """
 
 from typing import ClassVar
