@@ -1,6 +1,5 @@
 """lengthwise serve: the web page."""
 
-import contextlib
 import os
 import socket
 import sys
@@ -16,9 +15,6 @@ from lengthwise.cli.parsing import Flag, parse
 from lengthwise.device import pick_device
 from lengthwise.errors import InputError
 from lengthwise.web.limits import Limits
-
-GRACE_SECONDS = 2
-"""How long requests may take to end after Ctrl-C."""
 
 
 @dataclass(frozen=True)
@@ -40,25 +36,16 @@ def run(arguments: list[str]) -> None:
     if not 0 <= options.port <= 65_535:
         raise InputError(f"--port must be from 0 to 65535, not {options.port}.")
     import torch  # noqa: PLC0415  # what is slow to load comes after the options are understood
-    import uvicorn  # noqa: PLC0415
 
     from lengthwise.web import Catalogue, create_app  # noqa: PLC0415
     from lengthwise.web.protection import loopback_names  # noqa: PLC0415
+    from lengthwise.web.server import serve  # noqa: PLC0415
 
     catalogue = Catalogue.of(options.places, device=str(pick_device(options.device)))
     listening = _listen(options.host, options.port)
     # Models here are small: several side by side, a thread or so each, are faster than one after another on all cores.
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // options.limits.at_once))
     app = create_app(catalogue, options.limits, hosts=loopback_names(options.host))
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
-    server = uvicorn.Server(config)
     host = f"[{options.host}]" if ":" in options.host else options.host
     address = f"http://{'localhost' if options.host in ('0.0.0.0', '::') else host}:{listening.getsockname()[1]}/"
     print(f"lengthwise: the page is at {address}   (Ctrl-C ends it)", flush=True)
@@ -66,8 +53,7 @@ def run(arguments: list[str]) -> None:
         print("lengthwise: other machines can reach it, and nothing asks who they are.", file=sys.stderr, flush=True)
     if not options.no_open and _has_browser():
         threading.Timer(0.5, webbrowser.open, [address]).start()
-    with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[listening])
+    serve(app, listening)
     print("lengthwise: the page is closed.", flush=True)
 
 
@@ -76,9 +62,13 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, place = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
         listening = socket.socket(family, socket.SOCK_STREAM)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(place)
-        listening.listen(512)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(place)
+            listening.listen(512)
+        except BaseException:
+            listening.close()
+            raise
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(

@@ -39,7 +39,7 @@ from lengthwise.web.catalogue import Catalogue
 from lengthwise.web.limits import Limits
 from lengthwise.web.openapi import describe
 from lengthwise.web.protection import Guard
-from lengthwise.web.solving import Workshop
+from lengthwise.web.solving import CLOSING, Workshop
 from lengthwise.web.stream import EventStream
 
 STATIC = Path(str(files("lengthwise.web") / "static"))
@@ -56,8 +56,10 @@ def create_app(catalogue: Catalogue, limits: Limits | None = None, *, hosts: fro
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.close = service.workshop.close
         yield
         service.workshop.close()
+        await run_in_threadpool(service.workshop.wait_closed)
 
     return Starlette(
         routes=[
@@ -127,7 +129,7 @@ class Service:
         try:
             async for name, data in _while_connected(request, events):
                 if name == "error":
-                    raise RefusedError(data["error"])
+                    raise RefusedError(data["error"], 503 if data["error"] == CLOSING else 400)
                 if name == "verdict":
                     said |= data
         finally:
@@ -208,9 +210,10 @@ def _query(request: Request, known: tuple[str, ...]) -> dict[str, str | None]:
     """The named values of an address. A `+` is a plus here, as problems are full of them; a space is `%20`."""
     found: dict[str, str | None] = dict.fromkeys(known)
     try:
-        pairs = [part.partition("=") for part in request.url.query.split("&") if part]
-        for name, _, value in pairs:
-            name, value = (unquote(text, errors="strict") for text in (name, value))
+        for part in request.scope["query_string"].decode().split("&"):
+            name, _, value = (unquote(text, errors="strict") for text in part.partition("="))
+            if not part:
+                continue
             if name not in known:
                 raise RefusedError(f"There is nothing called {shown(name)} to give here: {', '.join(known)}.")
             found[name] = value

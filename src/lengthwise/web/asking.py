@@ -98,9 +98,9 @@ class Desk:
         sizes = {"length": _whole(length, "length")} | ({} if count is None else {"count": _whole(count, "count")})
         own = derive(_whole(seed or "0", "seed", least=0), "page")
         try:
-            task.require_size(sizes["length"], sizes.get("count"), random_offsets=False)
-            self._require_sizes(task, task.sizes(sizes["length"], sizes.get("count")))
             self._require_cells(task, sizes["length"], sizes.get("count"))
+            self._require_sizes(task, task.sizes(sizes["length"], sizes.get("count")))
+            task.require_size(sizes["length"], sizes.get("count"), random_offsets=False)
             problems = task.sample_problems(1, length=sizes["length"], count=sizes.get("count"), seed=own, fixed=True)
             operands = [task.operand_text(digits) for digits in problems.operands(0)]
             page = task.write(operands)

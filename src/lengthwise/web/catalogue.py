@@ -141,7 +141,10 @@ class Catalogue:
         offer = self.offer(name)
         with self._loading:
             if name not in self._loaded:
-                self._loaded[name] = offer.make().to(self._device).eval()
+                model = offer.make().to(self._device).eval()
+                if not all(weight.isfinite().all() for weight in model.parameters()):
+                    raise InputError(f"The weights of {name!r} are not all numbers: its training has come to nothing.")
+                self._loaded[name] = model
             return self._loaded[name]
 
 
@@ -150,6 +153,7 @@ def _boxed(name: str) -> Offer:
 
 
 def _from_folder(name: str, kind: Kind, folder: Path) -> Offer:
+    folder = folder.resolve()  # the folder that was meant when it was given, and never a repository of the hub
     about = checkpoint.describe(folder)
     return Offer(
         name=name,
@@ -220,7 +224,10 @@ def _take(place: Path, folder: Path | None, files: list[Path], offers: list[Offe
         offers.append(_from_folder(model, "folder", folder))
     for file in files:
         inside = file.relative_to(place).with_suffix("") if file != place else Path(file.stem)
-        title = f"{model}: {file.stem}" if model else " / ".join(part for part in inside.parts if part != "grids")
+        parts = [part for part in inside.parts if part != "grids"]
+        if len(files) == 1 and len(parts) > 1:  # a run's only grid is called after the run
+            parts.pop()
+        title = f"{model}: {file.stem}" if model else " / ".join(parts)
         grids.append(_measured(file, title, model, taken=[grid.name for grid in grids]))
 
 

@@ -17,7 +17,7 @@ class Limits:
     """The most bits of a bit string."""
     numbers: int = 100
     """The most numbers of a sum."""
-    tokens: int = 6_000
+    tokens: int = 12_000
     """The longest page, in tokens."""
     matrix: int = 2_500
     """The longest page whose attention is given as a whole matrix, in tokens."""
@@ -31,7 +31,7 @@ class Limits:
     def __post_init__(self) -> None:
         for entry in fields(self):
             value = getattr(self, entry.name)
-            if value <= 0 and not (entry.name == "waiting" and value == 0):
+            if not value > 0 and not (entry.name == "waiting" and value == 0):  # nan is not, either
                 raise InputError(f"{entry.name} must be above 0, not {value}.")
 
     @property

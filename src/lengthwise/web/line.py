@@ -83,6 +83,13 @@ class Line:
         for other in self._waiting:
             other.move()
 
+    def close(self) -> None:
+        """Let nobody wait any longer: the wait of each ends, and the place of each is taken from the line."""
+        while self._waiting:
+            ticket = self._waiting.popleft()
+            ticket.called = True
+            ticket.move()
+
     def _call(self) -> None:
         while self._waiting and self.working < self._at_once:
             ticket = self._waiting.popleft()

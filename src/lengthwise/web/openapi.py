@@ -8,6 +8,7 @@ Json = dict[str, Any]
 
 TEXT: Json = {"type": "string"}
 WHOLE: Json = {"type": "integer", "minimum": 0}
+SIZE: Json = {"type": "integer", "minimum": 1}
 RATE: Json = {"type": "number", "minimum": 0, "maximum": 1}
 TOKENS: Json = {"type": "array", "items": TEXT}
 IDS: Json = {"type": "array", "items": {"type": "array", "items": WHOLE}, "description": "One list a level."}
@@ -42,9 +43,9 @@ def describe() -> Json:
                 _ref("Problem"),
                 [
                     _given("model"),
-                    _given("length", kind=WHOLE, text="Digits of each number, or of the first factor; or bits."),
+                    _given("length", kind=SIZE, text="Digits of each number, or of the first factor; or bits."),
                     _given(
-                        "count", kind=WHOLE, required=False, text="How many numbers, or digits of the second factor."
+                        "count", kind=SIZE, required=False, text="How many numbers, or digits of the second factor."
                     ),
                     _given("seed", kind=WHOLE, required=False, text="The same seed gives the same problem; 0."),
                 ],

@@ -28,6 +28,10 @@ class TooLargeError(Exception):
     """A body beyond what is taken."""
 
 
+class UnsentError(Exception):
+    """An answer that the server could not send: what came was no HTTP, or nobody is there any more."""
+
+
 class Guard:
     """Stands around the application."""
 
@@ -49,11 +53,16 @@ class Guard:
                     headers[name] = value
                 if "cache-control" not in headers:
                     headers["Cache-Control"] = "no-cache" if scope["path"].startswith("/static") else "no-store"
-            await send(message)
+            try:
+                await send(message)
+            except Exception as error:
+                raise UnsentError from error
 
         async def guarded_receive() -> Message:
             nonlocal taken
             message = await receive()
+            if message["type"] == "http.request" and scope["method"] in ("GET", "HEAD"):
+                return {**message, "body": b""}  # which nobody reads, however much there is
             taken += len(message.get("body", b""))
             if taken > self._most:
                 raise TooLargeError
@@ -67,6 +76,8 @@ class Guard:
             await self._app(scope, guarded_receive, guarded_send)
         except TooLargeError:
             await _answer(guarded_send, 413, f"The body is too large: up to {self._most:,} bytes are taken here.")
+        except UnsentError:
+            log.debug("%s %s could not be answered", scope["method"], scope["path"], exc_info=True)
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if not begun:

@@ -6,6 +6,7 @@ is free for the next.
 """
 
 import asyncio
+import contextlib
 import logging
 import threading
 import time
@@ -27,6 +28,7 @@ FRAME_SECONDS = 1 / 30
 HEARTBEAT_SECONDS = 5.0
 """Those who wait hear from us at least so often."""
 BUSY = "Too many are waiting already: try again in a minute."
+CLOSING = "The page is being closed."
 log = logging.getLogger("lengthwise.web")
 
 Event = tuple[str, dict[str, Any]]
@@ -40,15 +42,25 @@ class Workshop:
         self._catalogue, self._limits = catalogue, limits
         self.line = Line(limits.at_once, limits.waiting)
         self._threads = ThreadPoolExecutor(limits.at_once, thread_name_prefix="solving")
+        self._watched = set[asyncio.Queue[Event | None]]()
         self._closing = threading.Event()
 
     def close(self) -> None:
-        """Stop all work at the next token."""
+        """Send everyone away, at once, and stop all work at the next token."""
         self._closing.set()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.line.close()
+        for events in self._watched:
+            events.put_nowait(("error", {"error": CLOSING}))
+            events.put_nowait(None)
+
+    def wait_closed(self) -> None:
+        """Wait until no thread works any more, for which one must not be on the event loop."""
+        self._threads.shutdown()
 
     def join(self) -> Ticket:
         """A place in the line."""
+        if self._closing.is_set():
+            raise RefusedError(CLOSING, 503)
         try:
             return self.line.join()
         except FullError:
@@ -57,15 +69,21 @@ class Workshop:
     async def solve(self, question: Question, ticket: Ticket) -> AsyncGenerator[Event, None]:
         """Everything that happens from joining the line to the verdict. Closing the iterator frees the place."""
         stop, started = threading.Event(), False
+        loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
+
+        def tell(event: Event | None) -> None:
+            with contextlib.suppress(RuntimeError):  # the event loop has ended, and with it everyone who watched
+                loop.call_soon_threadsafe(events.put_nowait, event)
+
         try:
             async for ahead in ticket.wait(HEARTBEAT_SECONDS):
                 yield "line", {"ahead": ahead}
-            yield "page", question.to_json()
-            loop, events = asyncio.get_running_loop(), asyncio.Queue[Event | None]()
-
-            def tell(event: Event | None) -> None:
-                loop.call_soon_threadsafe(events.put_nowait, event)
-
+            if not self._closing.is_set():
+                yield "page", question.to_json()
+            if self._closing.is_set():
+                yield "error", {"error": CLOSING}
+                return
+            self._watched.add(events)
             work = loop.run_in_executor(self._threads, self._write, question, tell, stop)
             work.add_done_callback(lambda done: _end(done, ticket))  # on the event loop
             started = True
@@ -73,6 +91,7 @@ class Workshop:
                 yield event
         finally:
             stop.set()
+            self._watched.discard(events)
             if not started:
                 ticket.leave()
 

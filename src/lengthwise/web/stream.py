@@ -29,12 +29,18 @@ class EventStream(StreamingResponse):
         finally:
             for task in (sending, leaving):
                 task.cancel()
-            await asyncio.gather(sending, leaving, return_exceptions=True)
+            ends = await asyncio.gather(sending, leaving, return_exceptions=True)
             await self._events.aclose()
+        for end in ends:
+            if isinstance(end, Exception):
+                raise end
 
     async def _send(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        begun = False
         async for name, data in self._events:
+            if not begun:  # only now: closing events that have not begun would run none of their own code
+                await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+                begun = True
             text = f"event: {name}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n"
             await send({"type": "http.response.body", "body": text.encode(), "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
