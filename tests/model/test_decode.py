@@ -72,6 +72,35 @@ def test_cached_logits_are_those_of_the_whole_sequence(case: str) -> None:
                 assert torch.allclose(logits[row], whole[-1], atol=1e-4)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_captured_weights_are_those_of_the_whole_sequence(case: str) -> None:
+    """Of every layer, of sequences of different sizes side by side, and the logits stay the same."""
+    model = solver(case, seed=5, scale_scores=True).transformer
+    sizes, steps = [2, 25, 7], 4
+    tokens = [torch.randint(0, 10, (size + steps,), generator=torch.Generator().manual_seed(size)) for size in sizes]
+    ids = [torch.randint(0, 5, (model.shape.levels, size + steps)) for size in sizes]
+    boundaries = torch.tensor([0, *torch.tensor(sizes).cumsum(0).tolist()])
+    prompts = torch.cat([part[:size] for part, size in zip(tokens, sizes, strict=True)])
+    prompt_ids = torch.cat([part[:, :size] for part, size in zip(ids, sizes, strict=True)], dim=1)
+    watched, unwatched = (Cache(model.config.layers, max(sizes) + steps) for _ in range(2))
+    with torch.no_grad():
+        for cache in (watched, unwatched):
+            model(prompts, prompt_ids, boundaries, cache=cache)
+        for step in range(steps):
+            new = torch.stack([part[size + step] for part, size in zip(tokens, sizes, strict=True)])
+            new_ids = torch.stack([part[:, size + step] for part, size in zip(ids, sizes, strict=True)], dim=1)
+            captured: list[torch.Tensor] = []
+            logits = model.step(new, new_ids, watched, captured)
+            assert logits.equal(model.step(new, new_ids, unwatched))
+            assert len(captured) == model.config.layers
+            for row, size in enumerate(sizes):
+                stop, whole = size + step + 1, list[torch.Tensor]()
+                model(tokens[row][:stop], ids[row][:, :stop], torch.tensor([0, stop]), captured=whole)
+                for layer, weights in enumerate(captured):
+                    assert torch.allclose(weights[row, :, :stop], whole[layer][0, :, -1], atol=1e-5)
+                    assert not weights[row, :, stop:].any()  # where there is no key
+
+
 def test_tokens_that_are_no_tokens_of_the_task_are_symbols_to_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     model = solver("learned", reserved_tokens=1)
     reserved = torch.zeros(15)

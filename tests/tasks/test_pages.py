@@ -191,3 +191,36 @@ def test_equal_tasks_write_equal_pages_and_can_be_kept_in_sets(task: lw.Task) ->
     assert again == task
     assert len({again, task}) == 1
     assert again.sample(3, seed=1, **SIZES[task.name]).tokens.equal(task.sample(3, seed=1, **SIZES[task.name]).tokens)
+
+
+@pytest.mark.parametrize("task", [task for task in FORMATS if task.name != "parity"], ids=describe)
+def test_digits_stand_where_they_count(task: lw.Task) -> None:
+    """A digit counts ten to the power of its place, whatever line it is on: shifted products come out shifted."""
+    problems = task.sample_problems(6, seed=8, **SIZES[task.name])
+    for sample in range(len(problems)):
+        operands = [int(task.operand_text(digits)) for digits in problems.operands(sample)]
+        page = task.write(operands)
+        lines: dict[tuple[str, int], list[tuple[int, int]]] = {}
+        for token, cell in zip(page.tokens, page.cells, strict=True):
+            assert (cell.place is None) == (cell.digit is None)
+            if cell.place is not None:
+                lines.setdefault((cell.role, cell.line), []).append((int(token), cell.place))
+        for (role, line), digits in lines.items():
+            value = sum(digit * int(10**place) for digit, place in digits)
+            assert value == line_value(task, role, line, operands), (role, line)
+
+
+def line_value(task: lw.Task, role: str, line: int, operands: list[int]) -> int:
+    """What a line of the page is by Python's integers."""
+    if task.name == "addition":
+        return operands[line - 1] if role == "operand" else sum(operands if role == "answer" else operands[:line])
+    first, second = operands
+    shift = int(10 ** (line - 1))
+    values = {
+        "first operand": first,
+        "second operand": second,
+        "partial product": first * (second // shift % 10) * shift,
+        "partial sum": first * (second % (10 * shift)),
+        "answer": first * second,
+    }
+    return values[role]

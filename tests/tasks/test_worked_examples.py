@@ -107,3 +107,42 @@ def test_cells_are_named_for_people() -> None:
     ]
     assert "= before partial sum 1" in [cell.name for cell in lw.task("multiplication").write([37, 925]).cells]
     assert lw.task("parity").write(["0101"]).cells[3].name == "bit 3 of query"
+
+
+def places(page: lw.Page) -> str:
+    """Where each token stands when lines are written under each other; a dot for a symbol."""
+    return "".join("." if cell.place is None else str(cell.place) for cell in page.cells)
+
+
+def test_numbers_of_a_sum_stand_under_each_other() -> None:
+    page = lw.task("addition").write([57, 48, 96])
+    assert "".join(page.tokens) == "$057+048+096=000>750>501>102$"
+    assert places(page) == ".210.210.210.012.012.012.012."
+    page = lw.task("addition", zero_padding=False, reverse_query=True).write([57, 1048])
+    assert "".join(page.tokens) == "$75+8401=0>75>5011$"
+    assert places(page) == ".01.0123.0.01.0123."
+    page = lw.task("addition", coupling=("index",), reverse_response=False).write([57, 48, 96])
+    assert places(page) == ".210.210.210.210.210.210.210."
+
+
+def test_partial_products_are_shifted_against_each_other() -> None:
+    """By one place a line, as on paper; their running sums are not."""
+    page = lw.task("multiplication").write([37, 925])
+    assert "".join(page.tokens) == "$37*925=581+470+333=58100>52900>52243$"
+    assert places(page) == ".10.210.012.123.234.01234.01234.01234."
+    page = lw.task("multiplication", reverse_response=False).write([37, 925])
+    assert "".join(page.tokens) == "$37*925=185+074+333=00185>00925>34225$"
+    assert places(page) == ".10.210.210.321.432.43210.43210.43210."
+    page = lw.task("multiplication", staircase=True).write([37, 925])
+    assert places(page) == ".10.210.012.123.234.012.0123.01234."
+    page = lw.task("multiplication", scratchpad=False).write([37, 925])
+    assert places(page) == ".10.210.01234."
+
+
+def test_a_running_parity_stands_under_the_last_bit_it_covers() -> None:
+    assert places(lw.task("parity").write(["0101"])) == ".3210.3210."
+    page = lw.task("parity", reverse_response=True).write(["0111"])
+    assert "".join(page.tokens) == "$0111=1011$"
+    assert places(page) == ".3210.0123."
+    assert places(lw.task("parity", reverse_query=True).write(["0101"])) == ".0123.3210."
+    assert places(lw.task("parity", scratchpad=False).write(["0101"])) == ".3210.0."
