@@ -46,7 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "reproduce": GROUND
     | {"processes", "checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
     | {"figures", "experiments"},
-    "web": GROUND | {"tasks", "checkpoint", "models", "solver", "inside", "verdict", "construction", "results"},
+    "web": GROUND
+    | {"positions", "tasks", "checkpoint", "models", "solver", "inside", "verdict", "construction", "results"},
 }
 FREE = {"__init__", "__main__", "cli"}
 """The public API and the command stand above all rooms."""

@@ -168,7 +168,7 @@ class Grid:
             if not isinstance(getattr(self, name), dict):
                 raise InputError(f"{where!r} is not a whole grid: its {name} must be an object.")
         whole = all(type(number) is int for number in (self.samples, self.seed)) and self.samples >= 1
-        if not whole or type(self.seconds) not in (int, float) or not self.seconds >= 0:
+        if not whole or type(self.seconds) not in (int, float) or not 0 <= self.seconds < math.inf:
             raise InputError(f"{where!r} is not a whole grid: its samples, seed and seconds must be numbers.")
         words = (self.task.get("name"), self.problems, self.metric, self.dtype, self.offsets, self.decoding)
         if not all(isinstance(word, str) for word in words):

@@ -255,6 +255,7 @@ def offer(name: str, model: lw.Solver, kind: Kind = "folder") -> Offer:
         heads=config.heads,
         width=config.width,
         trained_on={},
+        max_ids=model.transformer.encoding.max_ids(model.transformer.shape),
         make=lambda: model,
     )
 

@@ -225,6 +225,7 @@ def test_a_problem_of_exactly_that_size(length: int, count: int, seed: int) -> N
         ("parity-tiny", "999999999", None, None, 400, r"^This page would take about [\d,]+ tokens"),
         ("theorem", "63", "2", None, 400, "needs column ids up to 65"),
         ("theorem", "2", "32", None, 400, "needs row ids up to 33"),
+        ("adder-coupling", "45", "2", None, 400, "needs column ids up to 47, but those of adder-coupling go up to 40"),
     ],
 )
 def test_problems_that_are_not_drawn(

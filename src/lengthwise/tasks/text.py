@@ -20,7 +20,7 @@ EXAMPLES = "a sum such as 57+48+96, a product such as 37*925, or bits such as 01
 
 def recognise(text: str, task: str | None = None) -> tuple[str, list[str]]:
     """The task a typed problem belongs to, and its operands; the task may be given."""
-    problem = re.sub(r"\s*([+*×])\s*", r"\1", text.strip())
+    problem = re.sub(r"(?<!\s)\s*([+*×])\s*", r"\1", text.strip())  # looked back, or many spaces would take a square
     if not problem:
         raise InputError(f"There is no problem to write: give {EXAMPLES}.")
     if any(character.isspace() for character in problem):

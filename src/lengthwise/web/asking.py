@@ -79,6 +79,7 @@ class Desk:
         except InputError as error:
             raise RefusedError(str(error)) from error
         self._require_tokens(len(page.tokens))
+        _require_ids(offer, page)
         return Question(offer=offer, operands=operands, page=page)
 
     def offer(self, name: str | None) -> Offer:
@@ -107,6 +108,7 @@ class Desk:
         except InputError as error:
             raise RefusedError(str(error)) from error
         self._require_tokens(len(page.tokens))
+        _require_ids(offer, page)
         return {"model": offer.name, "problem": typed(task.name, page.operands), **sizes}
 
     def response(self, tokens: Any, model: Solver) -> list[str]:
@@ -143,6 +145,15 @@ class Desk:
             raise RefusedError(
                 f"This page would take about {tokens:,} tokens: up to {self._limits.tokens:,} are taken here, "
                 "so take fewer or shorter numbers."
+            )
+
+
+def _require_ids(offer: Offer, page: Page) -> None:
+    for level, most, ids in zip(page.levels, offer.max_ids, page.position_ids, strict=True):
+        if most is not None and max(ids) > most:
+            raise RefusedError(
+                f"This needs {level} ids up to {max(ids)}, but those of {offer.name} go up to {most}: "
+                "take shorter or fewer numbers, or another model."
             )
 
 

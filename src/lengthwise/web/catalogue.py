@@ -14,6 +14,7 @@ from typing import Any, Literal
 from lengthwise import checkpoint, models
 from lengthwise.construction import Plan, construct
 from lengthwise.errors import InputError
+from lengthwise.positions.base import Shape
 from lengthwise.results import Grid
 from lengthwise.settings import to_json
 from lengthwise.solver import Solver
@@ -43,6 +44,8 @@ class Offer:
     width: int
     trained_on: dict[str, int]
     """The largest sizes of its training, by axis; empty where that is not known, or where nothing was trained."""
+    max_ids: tuple[int | None, ...]
+    """The largest id that it knows, of each level."""
     make: Callable[[], Solver] = field(repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -155,6 +158,14 @@ def _boxed(name: str) -> Offer:
 def _from_folder(name: str, kind: Kind, folder: Path) -> Offer:
     folder = folder.resolve()  # the folder that was meant when it was given, and never a repository of the hub
     about = checkpoint.describe(folder)
+    model = about.model
+    shape = Shape(
+        levels=len(about.task.levels),
+        width=model.width,
+        layers=model.layers,
+        heads=model.heads,
+        head_dim=model.dim_per_head,
+    )
     return Offer(
         name=name,
         kind=kind,
@@ -165,6 +176,7 @@ def _from_folder(name: str, kind: Kind, folder: Path) -> Offer:
         heads=about.model.heads,
         width=about.model.width,
         trained_on=about.trained_on or {},
+        max_ids=about.encoding.max_ids(shape),
         make=lambda: Solver.from_pretrained(folder),
     )
 
@@ -186,6 +198,7 @@ def _theorem() -> Offer:
         heads=model.transformer.config.heads,
         width=model.transformer.config.width,
         trained_on={},
+        max_ids=model.transformer.encoding.max_ids(model.transformer.shape),
         make=make,
     )
 
