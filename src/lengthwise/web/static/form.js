@@ -3,7 +3,7 @@
 import { find, make } from './dom.js';
 
 const KINDS = { box: 'In the box', theorem: 'The theorem', folder: 'Your folders' };
-const FIRST_CHOICE = { addition: 'adder-tiny', multiplication: 'multiplier', parity: 'parity-tiny' };
+export const FIRST_CHOICE = { addition: 'adder-tiny', multiplication: 'multiplier', parity: 'parity-tiny' };
 const PROBLEMS = { addition: 'sums', multiplication: 'products', parity: 'bits' };
 const SIZES = {
   addition: ['digits each', 'numbers'],

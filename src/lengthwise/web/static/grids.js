@@ -3,6 +3,7 @@
 import * as api from './api.js';
 import { inkOn, rateColour } from './colours.js';
 import { find, make, percent } from './dom.js';
+import { FIRST_CHOICE } from './form.js';
 import { savePng, saveSvg } from './picture.js';
 
 export class Grids {
@@ -211,8 +212,8 @@ export class Grids {
   }
 
   async #press(measured, length, count) {
-    const model =
-      measured.model ?? this.models.find((each) => each.task === measured.task && each.kind === 'box')?.name;
+    const first = this.models.find((each) => each.name === FIRST_CHOICE[measured.task]);
+    const model = measured.model ?? first?.name;
     if (!model) {
       find('cell-about').textContent = `There is no model for ${measured.task} here to ask.`;
       return;

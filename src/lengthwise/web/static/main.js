@@ -32,7 +32,8 @@ async function go(view, { quietly = false, push = true } = {}) {
 }
 
 async function draw(model, length, count) {
-  Object.assign(state, { view: 'solve', at: null, tour: 0 });
+  tour.hide();
+  Object.assign(state, { view: 'solve', at: null });
   await go('solve', { quietly: true });
   scrollTo({ top: 0 });
   await solve.surprise(model, length, count);
@@ -56,7 +57,7 @@ function pressed(event) {
     else if (solve.sheet.chosen !== null) {
       solve.sheet.held = false;
       solve.sheet.choose(null);
-    }
+    } else if (state.tour) tour.end();
     return;
   }
   if (event.target.matches('input, textarea, select')) return;
@@ -81,7 +82,7 @@ function listen() {
     link.addEventListener('click', (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
-      if (link.dataset.view === 'learn') tour.show(state.tour || 1).then(() => go(state.view, { quietly: true }));
+      if (link.dataset.view === 'learn') tour.show(state.tour || 1);
       else {
         if (state.tour) tour.end();
         go(link.dataset.view, { quietly: link.dataset.view === 'solve' && Boolean(solve.sheet.page) });
@@ -89,6 +90,7 @@ function listen() {
     }),
   );
   addEventListener('popstate', () => {
+    if (address(read()) === address(state)) return; // within the page, such as to #content
     Object.assign(state, read());
     start();
   });
@@ -100,8 +102,9 @@ function listen() {
 async function start() {
   if (state.tour) {
     await go('solve', { quietly: true, push: false });
-    await tour.show(state.tour);
+    await tour.show(state.tour, { push: false });
   } else {
+    tour.hide();
     if (!state.problem && state.view === 'solve') state.problem = '57+48+96';
     await go(state.view, { push: false });
   }

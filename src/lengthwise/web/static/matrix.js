@@ -25,7 +25,7 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
   let matrix = null;
   let [row, column] = [asked.response.length, 0];
   const title = make('h2', { id: 'matrix-title' }, '');
-  const canvas = make('canvas', { tabindex: 0, role: 'img' });
+  const canvas = make('canvas', { tabindex: 0, role: 'img', 'aria-label': 'Attention', autofocus: true });
   const about = make('p', { class: 'status', role: 'status', 'aria-live': 'polite' }, 'Looking …');
   const labels = make(
     'p',
@@ -70,8 +70,11 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
   async function load() {
     title.textContent = `${offer.name}: layer ${layer + 1}, head ${head + 1}`;
     about.textContent = 'Looking …';
+    const wanted = [layer, head];
     try {
-      matrix = await api.post('/api/attention/head', { ...asked, layer, head });
+      const found = await api.post('/api/attention/head', { ...asked, layer, head });
+      if (wanted[0] !== layer || wanted[1] !== head) return; // another has been chosen meanwhile
+      matrix = found;
       about.textContent = `${matrix.tokens.length} tokens; weights below ${percent(matrix.least)} are left out.`;
       row = Math.min(row, matrix.tokens.length - 1);
       canvas.setAttribute('aria-label', `Attention of head ${head + 1}: ${matrix.tokens.length} rows and columns`);

@@ -263,9 +263,10 @@ export class Sheet {
       });
       element.tabIndex = 0;
       if (focus) element.focus({ preventScroll: true });
-      if (!quietly && focus) reveal(element);
     }
-    if (!quietly) this.pick(this.chosen);
+    if (quietly) return;
+    this.pick(this.chosen);
+    if (focus && this.chosen !== null) reveal(this.tokens[this.chosen].element);
   }
 
   #kin() {

@@ -45,6 +45,7 @@ export class Solve {
       return;
     }
     this.stop();
+    this.drawing = null;
     this.form.chooseFor(problem);
     const offer = this.form.offer();
     Object.assign(this.state, { problem: problem.replaceAll(' ', ''), model: offer.name, at: null });
@@ -65,7 +66,6 @@ export class Solve {
         this.#say('The server closed the connection before the end.', 'bad');
     } catch (error) {
       if (error.name !== 'AbortError') this.#say(error.message, 'bad');
-      else if (running === this.running) this.#say('Stopped.');
     } finally {
       if (running === this.running) {
         this.running = null;
@@ -79,8 +79,11 @@ export class Solve {
   }
 
   stop() {
-    this.running?.asking.abort();
-    if (this.running) cancelAnimationFrame(this.running.frame);
+    if (this.running) {
+      this.running.asking.abort();
+      cancelAnimationFrame(this.running.frame);
+      this.#say('Stopped.');
+    }
     this.running = null;
     this.#busy(false);
   }
@@ -212,14 +215,18 @@ export class Solve {
   /** Draw a problem of a size and solve it. */
   async surprise(model, length, count) {
     this.form.choose(model);
+    const drawing = {};
+    this.drawing = drawing;
+    const seed = Math.floor(Math.random() * 1e9);
     try {
-      const seed = Math.floor(Math.random() * 1e9);
       const { problem } = await api.get('/api/problem', { model, length, count, seed });
+      if (drawing !== this.drawing) return; // something else has been asked meanwhile
       this.form.problem = problem;
-      await this.solve();
     } catch (error) {
-      this.#say(error.message, 'bad');
+      if (drawing === this.drawing) this.#say(error.message, 'bad');
+      return;
     }
+    await this.solve();
   }
 
   #listen() {
@@ -233,10 +240,7 @@ export class Solve {
         this.solve();
       }
     });
-    find('stop').addEventListener('click', () => {
-      this.stop();
-      this.#say('Stopped.');
-    });
+    find('stop').addEventListener('click', () => this.stop());
     find('model').addEventListener('change', () => {
       this.form.describe();
       const model = this.form.offer();

@@ -27,12 +27,6 @@ export class Tour {
     return this.solve.form.offer(name);
   }
 
-  /** Where the tens digit of 57+48 stands: it takes a carry. */
-  get #digit() {
-    const { page } = this.solve.sheet;
-    return page.names.indexOf('tens digit of partial sum 2');
-  }
-
   #steps() {
     const tiny = this.#model('adder-tiny');
     const theorem = this.#model('theorem');
@@ -52,10 +46,8 @@ export class Tour {
           'A Transformer does not see where a token stands unless it is told, by a number. Usually tokens are numbered 1, 2, 3 … along the sequence, and a model trained on short ones has never seen the later numbers.',
           'Here tokens that belong together share their number: digits of the same significance have the same column, numbers of the same order the same row. Everything outlined shares an id with the chosen digit. What is near on paper is near in ids, however long the problem.',
         ],
-        prepare: async () => {
-          await this.#ask({ model: 'adder-tiny', levels: null });
-          this.#point();
-        },
+        prepare: () => this.#ask({ model: 'adder-tiny', levels: null }),
+        pointing: true,
       },
       {
         title: 'What the heads do',
@@ -63,10 +55,8 @@ export class Tour {
           'The lines show where the four heads looked to write the chosen digit: the tens of 57 + 48, which takes a carry from the units.',
           'It needs the digits above it in the sum before and in the next number, and what tells whether there was a carry. Choose a head in “Look inside” to see its share; “matrix” shows it for all tokens at once.',
         ],
-        prepare: async () => {
-          await this.#ask({ model: 'adder-tiny', levels: [] });
-          this.#point();
-        },
+        prepare: () => this.#ask({ model: 'adder-tiny', levels: [] }),
+        pointing: true,
       },
       {
         title: 'Beyond the training lengths',
@@ -93,10 +83,8 @@ export class Tour {
           'Is it luck of training? The paper proves that one layer of four heads can add, by writing the weights down. Here they are at work, in the same program as all the other models.',
           `For thirty numbers of thirty digits it takes ${theorem?.width ?? 41} dimensions and ${count(theorem?.parameters ?? 19926)} parameters, none of them trained. Look at its heads: the first looks at the two digits to add, the second at the two added just before, for the carry; the third asks whether a column is left, the fourth whether a number is. What they need not weigh goes to the $ at the beginning.`,
         ],
-        prepare: async () => {
-          await this.#ask({ model: 'theorem', levels: null });
-          this.#point();
-        },
+        prepare: () => this.#ask({ model: 'theorem', levels: null }),
+        pointing: true,
       },
     ];
   }
@@ -111,7 +99,8 @@ export class Tour {
       head: null,
       ...more,
     });
-    this.go('solve', { quietly: true });
+    this.go('solve', { quietly: true, push: false });
+    this.moved();
   }
 
   async #ask({ model, problem = PROBLEM, levels }) {
@@ -119,13 +108,17 @@ export class Tour {
     await this.solve.enter();
   }
 
+  /** Point at the tens digit of 57+48, which takes a carry. */
   #point() {
-    this.solve.sheet.held = true;
-    this.solve.sheet.choose(this.#digit);
+    const { sheet } = this.solve;
+    const at = sheet.page?.problem === PROBLEM ? sheet.page.names.indexOf('tens digit of partial sum 2') : -1;
+    if (at < 0) return;
+    sheet.held = true;
+    sheet.choose(at);
   }
 
-  /** A step, counted from 1. */
-  async show(number) {
+  /** A step, counted from 1; the browser's back button leads to the one before, unless one came by it. */
+  async show(number, { push = true } = {}) {
     const steps = this.#steps();
     const step = steps[Math.min(Math.max(number, 1), steps.length) - 1];
     this.state.tour = steps.indexOf(step) + 1;
@@ -138,15 +131,22 @@ export class Tour {
     find('tour-back').disabled = this.state.tour === 1;
     find('tour-next').textContent = this.state.tour === steps.length ? 'Done' : 'Next';
     find('tour-title').focus({ preventScroll: true });
-    this.moved();
+    this.go('solve', { quietly: true, push });
     scrollTo({ top: 0 });
+    const own = this.state.tour;
     await step.prepare();
+    if (step.pointing && this.state.tour === own) this.#point();
   }
 
-  end() {
+  hide() {
     this.state.tour = 0;
     find('tour').hidden = true;
     document.body.classList.remove('touring');
+  }
+
+  end() {
+    this.hide();
+    this.go(this.state.view, { quietly: true, push: false });
     this.moved();
     find('problem').focus({ preventScroll: true });
   }

@@ -1,0 +1,5 @@
+"""The page in a real browser, as people use it."""
+
+import pytest
+
+pytest.register_assert_rewrite("browser.tab")

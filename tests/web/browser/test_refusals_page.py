@@ -1,0 +1,96 @@
+"""What cannot be done is said in a sentence, where one looks, and nowhere else."""
+
+import re
+
+from browser.tab import ANSWER, SUM, Tab, expect
+
+PROBLEMS = {
+    "1+x": ("'x' is not a whole number",),
+    "12+": (),
+    "1*2*3": (),
+    "hello": (),
+    "<b>1</b>+1": ("<b>",),
+    "9" * 9999 + "+1": ("10,001 characters", "up to 8,000 are taken here"),
+    "9" * 300 + "+1": ("300 digits", "up to 200 are taken here"),
+    "+".join(["1"] * 200): ("200 numbers", "up to 100 are taken here"),
+}
+
+
+def test_a_problem_that_is_none(tab: Tab) -> None:
+    tab.refused("/api/solve/stream")
+    tab.solve(SUM)
+    for problem, words in PROBLEMS.items():
+        tab.type(problem)
+        tab.press("Enter")
+        tab.expect_sentence("#status", *words)
+        expect(tab.find("#stop")).to_be_hidden()
+        expect(tab.find("#problem")).to_have_value(problem)
+        tab.type("2+3")
+        tab.press("Enter")
+        expect(tab.answer).to_have_text("5")
+
+
+def test_no_problem(tab: Tab) -> None:
+    tab.solve(SUM)
+    for nothing in ("", "  \n "):
+        tab.type(nothing)
+        tab.page.get_by_role("button", name="Solve").click()
+        tab.expect_sentence("#status", "There is no problem yet: type a sum, a product or bits.")
+        expect(tab.find("#problem")).to_be_focused()
+
+
+def test_a_model_that_is_not_here(tab: Tab) -> None:
+    tab.open(f"/?model=no-such-model&problem={SUM}")
+    expect(tab.find("#toast")).to_have_text(re.compile(r"^There is no model ‘no-such-model’ here: another is asked\.$"))
+    expect(tab.find("#toast")).to_be_visible()
+    expect(tab.answer).to_have_text(ANSWER)
+    expect(tab.find("#model")).to_have_value("adder-tiny")
+
+
+ADDRESSES = (
+    "/?%E0%A4%A",
+    "/?problem=%E0%A4%A",
+    "/?view=nowhere&layout=round&when=never&levels=none,such&at=-1&layer=x&head=99&tour=x",
+    f"/?problem={SUM}&at=999999&head=77&layer=12&levels=,,",
+    "/?toString=1&__proto__=2&constructor=3&hasOwnProperty=4",
+    "/?=====&view&model&problem",
+    "/?problem==&&&=;;%00",
+)
+
+
+def test_an_address_that_says_nothing_sensible(tab: Tab) -> None:
+    tab.refused("/api/solve/stream")
+    for address in ADDRESSES:
+        tab.open(address)
+        if "problem==" in address:
+            tab.expect_sentence("#status")
+        else:
+            expect(tab.answer).to_have_text(ANSWER)
+        tab.type("2+3")
+        tab.press("Enter")
+        expect(tab.answer).to_have_text("5")
+
+
+def test_a_grid_that_is_not_here(tab: Tab) -> None:
+    tab.open("/?view=grids&grid=no-such&beside=../../etc")
+    expect(tab.find(".cell").first).to_be_visible()
+    expect(tab.find("#grid")).to_have_value("adder-coupling")
+    expect(tab.find(".map")).to_have_count(1)
+
+
+def test_a_size_that_a_model_cannot_take(tab: Tab) -> None:
+    tab.refused("/api/problem")
+    tab.open(f"/?model=adder-coupling&problem={SUM}")
+    tab.expect_verdict()
+    tab.page.get_by_text("Surprise me").click()
+    tab.find("#length").fill("100")
+    tab.find("#count").fill("100")
+    tab.page.get_by_role("button", name="Draw a problem").click()
+    tab.expect_sentence("#status", "This page would take about")
+
+
+def test_a_problem_that_a_model_has_no_ids_for(tab: Tab) -> None:
+    tab.refused("/api/solve/stream")
+    tab.open(f"/?model=adder-coupling&problem={'7' * 60}+1")
+    tab.expect_sentence("#status", "column ids")
+    expect(tab.find("#stop")).to_be_hidden()
