@@ -36,7 +36,7 @@ def refused(status: int, words: str, desk: Desk, method: str, *arguments: Any) -
         (None, "1" * 61, 413, r"^This problem has 61 characters: up to 60 are taken here\.$"),
         (None, "1234567890123+1", 400, r"^A number of this has 13 digits: up to 12 are taken here\.$"),
         (None, "2*1234567890123", 400, r"^A number of this has 13 digits: up to 12 are taken here\.$"),
-        (None, "01" * 10 + "0", 400, r"^A number of this has 21 bits: up to 20 are taken here\.$"),
+        (None, "01" * 10 + "0", 400, r"^This has 21 bits: up to 20 are taken here\.$"),
         (None, "1+2+3+4+5+6+7", 400, r"^This has 7 numbers: up to 6 are taken here\.$"),
         (None, "123456789012+1+2+3", 400, r"^This page would take about 127 tokens: up to 120 are taken here, so"),
         (None, "999999*999999", 400, r"^This page would take about 1\d\d tokens: up to 120 are taken here, so"),
@@ -111,8 +111,8 @@ def test_pages_far_too_large_are_refused_before_they_are_made(monkeypatch: pytes
 @pytest.mark.parametrize(
     ("problem", "words"),
     [
-        (f"{'9' * 63}+1", "needs column ids up to 65, but the maximum id of 'column' is 64"),
-        ("+".join(["7"] * 32), "needs row ids up to 33, but the maximum id of 'row' is 32"),
+        (f"{'9' * 63}+1", "needs column ids up to 65, but those of theorem go up to 64"),
+        ("+".join(["7"] * 32), "needs row ids up to 33, but those of theorem go up to 32"),
     ],
 )
 def test_the_theorem_takes_what_it_has_ids_for(problem: str, words: str) -> None:
@@ -221,7 +221,7 @@ def test_a_problem_of_exactly_that_size(length: int, count: int, seed: int) -> N
         ("multiplier", "2", "201", None, 400, "^A number of this has 201 digits"),
         ("multiplier", "999999999", "999999999", None, 400, r"^This page would take about [\d,]+ tokens"),
         ("parity-tiny", "2", "2", None, 400, "parity has a length only"),
-        ("parity-tiny", "1001", None, None, 400, "^A number of this has 1,001 bits: up to 1,000 are taken here"),
+        ("parity-tiny", "1001", None, None, 400, "^This has 1,001 bits: up to 1,000 are taken here"),
         ("parity-tiny", "999999999", None, None, 400, r"^This page would take about [\d,]+ tokens"),
         ("theorem", "63", "2", None, 400, "needs column ids up to 65"),
         ("theorem", "2", "32", None, 400, "needs row ids up to 33"),

@@ -42,6 +42,8 @@ def run(arguments: list[str]) -> None:
     from lengthwise.web.server import serve  # noqa: PLC0415
 
     catalogue = Catalogue.of(options.places, device=str(pick_device(options.device)))
+    for place in catalogue.empty:
+        print(f"lengthwise: there is neither a model nor a grid in {str(place)!r}.", file=sys.stderr, flush=True)
     listening = _listen(options.host, options.port)
     # Models here are small: several side by side, a thread or so each, are faster than one after another on all cores.
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // options.limits.at_once))

@@ -1,6 +1,6 @@
 """What a request asks, checked against the limits: a model of the catalogue and a problem it can take."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lengthwise.errors import InputError, instead
@@ -65,7 +65,7 @@ class Desk:
         """A problem as typed, for a model by name, or for the first choice of the box."""
         limits = self._limits
         if problem is None:
-            raise RefusedError("There is no problem: give problem=57+48+96, with each + written %2B in an address.")
+            raise RefusedError("There is no problem: give problem=57+48+96, problem=37*925 or problem=0110.")
         if len(problem) > limits.characters:
             raise RefusedError(
                 f"This problem has {len(problem):,} characters: up to {limits.characters:,} are taken here.", 413
@@ -75,7 +75,7 @@ class Desk:
             operands = recognise(problem, offer.task.name)[1]
             self._require_operands(offer.task, operands)
             self._require_cells(offer.task, *offer.task.extent(offer.task.parse(operands)))
-            page = offer.task.write(operands)
+            page = _unlimited(offer.task).write(operands)
         except InputError as error:
             raise RefusedError(str(error)) from error
         self._require_tokens(len(page.tokens))
@@ -101,10 +101,12 @@ class Desk:
         try:
             self._require_cells(task, sizes["length"], sizes.get("count"))
             self._require_sizes(task, task.sizes(sizes["length"], sizes.get("count")))
-            task.require_size(sizes["length"], sizes.get("count"), random_offsets=False)
-            problems = task.sample_problems(1, length=sizes["length"], count=sizes.get("count"), seed=own, fixed=True)
+            _unlimited(task).require_size(sizes["length"], sizes.get("count"), random_offsets=False)
+            problems = _unlimited(task).sample_problems(
+                1, length=sizes["length"], count=sizes.get("count"), seed=own, fixed=True
+            )
             operands = [task.operand_text(digits) for digits in problems.operands(0)]
-            page = task.write(operands)
+            page = _unlimited(task).write(operands)
         except InputError as error:
             raise RefusedError(str(error)) from error
         self._require_tokens(len(page.tokens))
@@ -132,7 +134,8 @@ class Desk:
         if len(sizes) > limits.numbers:
             raise RefusedError(f"This has {len(sizes):,} numbers: up to {limits.numbers:,} are taken here.")
         if max(sizes, default=0) > longest:
-            raise RefusedError(f"A number of this has {max(sizes):,} {what}: up to {longest:,} are taken here.")
+            whose = "This" if task.leading_zeros else "A number of this"
+            raise RefusedError(f"{whose} has {max(sizes):,} {what}: up to {longest:,} are taken here.")
 
     def _require_cells(self, task: Task, length: int, count: int | None) -> None:
         """Refuse what cannot be short enough, before a page is made of it."""
@@ -146,6 +149,11 @@ class Desk:
                 f"This page would take about {tokens:,} tokens: up to {self._limits.tokens:,} are taken here, "
                 "so take fewer or shorter numbers."
             )
+
+
+def _unlimited(task: Task) -> Task:
+    """The task without a limit of ids: what a model lacks is said in words of its own, not of its settings."""
+    return replace(task, max_ids=None)
 
 
 def _require_ids(offer: Offer, page: Page) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,9 +98,13 @@ class Measured:
 class Catalogue:
     """All that is offered, by name."""
 
-    def __init__(self, offers: Iterable[Offer], grids: Iterable[Measured], device: str = "cpu") -> None:
+    def __init__(
+        self, offers: Iterable[Offer], grids: Iterable[Measured], device: str = "cpu", empty: Sequence[Path] = ()
+    ) -> None:
         self.offers = {offer.name: offer for offer in offers}
         self.grids = {grid.name: grid for grid in grids}
+        self.empty = list(empty)
+        """Places that were named and hold neither a model nor a grid."""
         self._device = device
         self._loaded: dict[str, Solver] = {}
         self._loading = threading.Lock()
@@ -116,18 +120,20 @@ class Catalogue:
             if (file := models.FOLDER / offer.name / models.GRID).is_file()
         ]
         offers.append(_theorem())
+        empty: list[Path] = []
         for place in map(Path, places):
             found = list(_search(place))
-            if not found:
-                raise InputError(
-                    f"There is neither a model nor a grid in {str(place)!r}: give a run folder, a model folder, a grid "
-                    "file, or a folder with such in it."
-                )
+            empty += [] if found else [place]
             for folder, files in found:
                 _take(place, folder, files, offers, grids)
+        if empty and len(empty) == len(places):
+            raise InputError(
+                f"There is neither a model nor a grid in {str(empty[0])!r}: give a run folder, a model folder, a grid "
+                "file, or a folder with such in it."
+            )
         if len(offers) + len(grids) > MOST:
             raise InputError(f"There are over {MOST:,} models and grids in these folders: give fewer of them.")
-        return cls(offers, grids, device)
+        return cls(offers, _matched(grids), device, empty)
 
     def offer(self, name: str) -> Offer:
         """A model's description."""
@@ -149,6 +155,16 @@ class Catalogue:
                     raise InputError(f"The weights of {name!r} are not all numbers: its training has come to nothing.")
                 self._loaded[name] = model
             return self._loaded[name]
+
+
+def _matched(grids: Sequence[Measured]) -> list[Measured]:
+    """Grids that lie by themselves find their model by its fingerprint, where a grid of its own says it."""
+    known = {_fingerprint(grid): grid.model for grid in grids if grid.model is not None and _fingerprint(grid)}
+    return [grid if grid.model is not None else replace(grid, model=known.get(_fingerprint(grid))) for grid in grids]
+
+
+def _fingerprint(grid: Measured) -> str:
+    return str(grid.grid.model.get("fingerprint") or "")
 
 
 def _boxed(name: str) -> Offer:

@@ -46,6 +46,10 @@ class Square:
     def middle(self) -> tuple[float, float]:
         return self.left + self.width / 2, self.top + self.height / 2
 
+    def holds(self, point: tuple[float, float]) -> bool:
+        """Whether a point lies on it."""
+        return 0 <= point[0] - self.left <= self.width and 0 <= point[1] - self.top <= self.height
+
 
 class Tab:
     """A tab with the page in it, in a window of its own: nothing is remembered from another."""
@@ -100,12 +104,11 @@ class Tab:
         self.context.close()
 
     def leave(self) -> None:
-        """End what is going on here, check it, and forget it."""
+        """Check what has been going on here, and forget it; whoever comes next opens the page anew."""
         self.page.unroute_all(behavior="ignoreErrors")
         self.page.mouse.move(0, 0)
         if self.page.url.startswith(self.address):
             self.evaluate("localStorage.clear()")
-        self.open("/api")  # about:blank would take a new process
         try:
             self.check()
         finally:

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import product
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -149,8 +148,9 @@ def test_the_first_stop_skips_to_the_content(tab: Tab) -> None:
 # Small screens.
 
 
-def test_nothing_is_wider_than_a_phone(open_tab: OpenTab) -> None:
-    tab = open_tab(viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2)
+def test_every_view_on_a_phone(open_tab: OpenTab) -> None:
+    """Nothing is wider than it, and everything has a name."""
+    tab = open_tab(viewport=PHONE, is_mobile=True, has_touch=True)
     for view, address in {**VIEWS, "thirty by thirty": f"/?problem={NUMBERS}"}.items():
         tab.open(address)
         expect_ready(tab, view)
@@ -163,6 +163,11 @@ def test_nothing_is_wider_than_a_phone(open_tab: OpenTab) -> None:
         assert hidden == [], view
         if view in ("a sum", "a token", "a product", "bits"):  # larger ones are moved under their frame
             assert tab.find(".sheet-frame").evaluate("(frame) => frame.scrollWidth <= frame.clientWidth"), view
+        if view != "thirty by thirty":
+            expect_names(tab, view)
+    # All of it came from this server: the check at the end has seen each address.
+    paths = {address.removeprefix(tab.address).partition("?")[0] for address in tab.requested}
+    assert {"/", "/api", "/static/main.js", "/static/style.css", "/api/models", "/api/solve/stream"} <= paths
 
 
 def test_a_phone_looks_inside_by_touch(open_tab: OpenTab) -> None:
@@ -185,29 +190,43 @@ def test_a_phone_looks_inside_by_touch(open_tab: OpenTab) -> None:
 # Light and dark.
 
 
-def colours(tab: Tab) -> tuple[str, str]:
-    return tab.style("body", "background-color"), tab.style("body", "color")
+def palette(tab: Tab) -> dict[str, str]:
+    """All colours that have a name in the style sheet, as they are now."""
+    found = tab.evaluate("""() => {
+        const rules = [...document.styleSheets[0].cssRules].filter((rule) => rule.selectorText === ':root');
+        const names = rules.flatMap((rule) => [...rule.style]).filter((name) => name.startsWith('--'));
+        const style = getComputedStyle(document.documentElement);
+        return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(name)]));
+    }""")
+    own = {"body": tab.style("body", "background-color"), "words": tab.style("body", "color")}
+    return {str(name): str(colour) for name, colour in found.items() if "#" in colour} | own
 
 
 def test_light_and_dark_follow_the_system_and_the_button(open_tab: OpenTab) -> None:
-    light, dark = (open_tab(color_scheme=scheme) for scheme in ("light", "dark"))
-    for tab in (light, dark):
-        tab.solve(SUM)
-    by_day, by_night = colours(light), colours(dark)
-    assert brightness(by_day[0]) > brightness(by_day[1])
-    assert brightness(by_night[0]) < brightness(by_night[1])
-    for tab, own, other in ((light, by_day, by_night), (dark, by_night, by_day)):
-        button = tab.page.get_by_role("button", name="Light or dark")
+    tab = open_tab()
+    tab.solve(SUM)
+    by_day = palette(tab)
+    tab.page.emulate_media(color_scheme="dark")
+    by_night = palette(tab)
+    assert brightness(by_day["body"]) > brightness(by_day["words"])
+    assert brightness(by_night["body"]) < brightness(by_night["words"])
+    assert {"--ink", "--id-0", "--id-7", "--head-0", "--head-7", "--bad"} <= set(by_day)
+    assert not set(by_day.items()) & set(by_night.items())
+    button = tab.page.get_by_role("button", name="Light or dark")
+    for own, other in ((by_night, by_day), (by_day, by_night)):
+        assert palette(tab) == own
         button.click()
-        assert colours(tab) == other
+        assert palette(tab) == other
         tab.page.reload()
         tab.expect_verdict()
-        assert colours(tab) == other  # remembered
+        assert palette(tab) == other  # remembered
+        tab.page.emulate_media(color_scheme="light")
+        assert palette(tab) == other  # whatever the system does
         button.click()
-        assert colours(tab) == own
+        assert palette(tab) == own
+        tab.evaluate("localStorage.clear()")
         tab.page.reload()
         tab.expect_verdict()
-        assert colours(tab) == own
 
 
 def rgb(colour: str) -> tuple[float, float, float, float]:
@@ -228,11 +247,18 @@ def contrast(ink: str, paper: str) -> float:
     return (bright + 0.05) / (dark + 0.05)
 
 
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 INKS = """(selector) => [...document.querySelectorAll(selector)].map((element) => {
-    let paper = element;
-    while (paper && getComputedStyle(paper).backgroundColor === 'rgba(0, 0, 0, 0)') paper = paper.parentElement;
-    const words = element.textContent.trim().slice(0, 30);
-    return [words, getComputedStyle(element).color, getComputedStyle(paper ?? document.body).backgroundColor];
+    let [paper, opaque] = [element, 1];
+    while (paper && getComputedStyle(paper).backgroundColor === 'rgba(0, 0, 0, 0)') {
+        opaque *= getComputedStyle(paper).opacity;
+        paper = paper.parentElement;
+    }
+    const numbers = (colour) => colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+    const [ink, ground] = [element, paper ?? document.body].map((one, at) =>
+        numbers(at ? getComputedStyle(one).backgroundColor : getComputedStyle(one).color));
+    const seen = ink.map((part, channel) => opaque * part + (1 - opaque) * ground[channel]);
+    return [element.textContent.trim().slice(0, 30), `rgb(${seen.join(' ')})`, `rgb(${ground.join(' ')})`];
 })"""
 
 
@@ -244,35 +270,39 @@ def expect_readable(tab: Tab, selector: str, *, papers: int = 1) -> None:
         assert contrast(ink, paper) >= 4.5, (words, ink, paper, contrast(ink, paper))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_glyphs_can_be_read_on_every_colour(open_tab: OpenTab, scheme: str) -> None:
-    tab = open_tab(color_scheme=scheme)
-    rows = "+".join("12345678"[:8])
-    for levels, layout in product(("row", "column,row"), ("paper", "flat")):
-        tab.open(f"/?problem=1+{rows}&levels={levels}&layout={layout}")
+def test_glyphs_can_be_read_on_every_colour(open_tab: OpenTab) -> None:
+    tab = open_tab()
+
+    def expect_readable_by_day_and_night(*selectors: str, papers: int = 1) -> None:
+        for scheme in SCHEMES:
+            tab.page.emulate_media(color_scheme=scheme)
+            for selector in selectors:
+                expect_readable(tab, selector, papers=papers)
+
+    for levels, layout, papers in (("row", "paper", 9), ("column", "paper", 2), ("column,row", "flat", 1)):
+        tab.open(f"/?problem=1+2+3+4+5+6+7+8+9&levels={levels}&layout={layout}")
         tab.expect_verdict()
-        expect_readable(tab, ".token b", papers=1 if layout == "flat" else 9 if levels == "row" else 2)
-        expect_readable(tab, ".token i:not(:empty)", papers=3)
+        expect_readable_by_day_and_night(".token b", papers=papers)
+        expect_readable_by_day_and_night(".token i:not(:empty)", papers=min(papers, 2))
     tab.open("/?problem=1234567890+1&levels=column")
     tab.expect_verdict()
-    expect_readable(tab, ".token b", papers=9)
+    expect_readable_by_day_and_night(".token b", papers=9)
     tab.open(f"/?model=untrained&problem={SUM}&at=18")
     tab.expect_verdict(right=False)
     expect(tab.find(".heads")).to_be_visible()
-    expect_readable(tab, ".token b, .chip, .status span, .status button, .faint, .number, #inside b, h1, h2, h3")
-    expect_readable(
-        tab, ".tools button, .choice span, .choice button, nav a, #problem, #go, .head-line button, .refusal"
+    expect_readable_by_day_and_night(
+        *(".token b", ".token i:not(:empty)", ".chip", ".status span", ".status button", ".refusal", ".faint"),
+        *(".number", "#inside b", "h1", "h2", "h3", "nav a", "#problem", "#go", "#model", ".tools button"),
+        *(".choice span", ".choice button", ".head-line button"),
     )
-    assert (
-        contrast(
-            tab.style(".wrong", "color", pseudo="::before"), tab.style(".wrong", "background-color", pseudo="::before")
-        )
-        >= 4.5
-    )
+    for scheme in SCHEMES:
+        tab.page.emulate_media(color_scheme=scheme)
+        mark = [tab.style(".wrong", name, pseudo="::before") for name in ("color", "background-color")]
+        assert contrast(*mark) >= 4.5
     tab.open("/?view=grids&grid=adder-coupling&beside=loose")
     expect(tab.find(".cell").first).to_be_visible()
-    expect_readable(tab, ".cell:not(:empty)", papers=8)
-    expect_readable(tab, ".tick:not(:empty), .upward, .rightward, .lead")
+    expect_readable_by_day_and_night(".cell:not(:empty)", papers=8)
+    expect_readable_by_day_and_night(".tick:not(:empty)", ".upward", ".rightward", ".lead", ".faint")
 
 
 # The address.
@@ -311,8 +341,17 @@ def test_an_address_brings_all_of_it_back(open_tab: OpenTab) -> None:
     assert second.page.url == link
 
 
-def test_the_back_button_goes_from_view_to_view(tab: Tab) -> None:
-    tab.solve("1+2")
+def test_the_back_button_goes_from_problem_to_problem_and_from_view_to_view(tab: Tab) -> None:
+    tab.solve("3+4")
+    tab.type("1+2")
+    tab.press("Enter")
+    expect(tab.answer).to_have_text("3")
+    tab.page.go_back()
+    expect(tab.find("#problem")).to_have_value("3+4")
+    expect(tab.answer).to_have_text("7")
+    tab.page.go_forward()
+    expect(tab.find("#problem")).to_have_value("1+2")
+    expect(tab.answer).to_have_text("3")
     tab.page.get_by_role("link", name="Grids").click()
     tab.find("#grid").select_option("my-run-near")
     expect(tab.find(".map h3")).to_have_text("my-run: near")
@@ -369,29 +408,26 @@ def named(tab: Tab) -> Iterator[tuple[str, str, Any]]:
     session.detach()
 
 
+def expect_names(tab: Tab, view: str) -> None:
+    """Every control has a name, and there is one title."""
+    nodes = list(named(tab))
+    assert {"link", "heading"} <= {role for role, _, _ in nodes}
+    assert [node for role, name, node in nodes if role in CONTROLS and not name.strip()] == [], view
+    titles = tab.find("h1").evaluate_all("(all) => all.filter((one) => one.offsetParent).length")
+    assert titles == 1, view
+    assert tab.find("img:not([alt])").count() == 0
+    ids = tab.find("[id]").evaluate_all("(all) => all.map((one) => one.id)")
+    assert len(ids) == len(set(ids))
+
+
 def test_every_control_has_a_name_and_every_view_one_title(tab: Tab) -> None:
-    for view, address in VIEWS.items():
-        tab.open(address)
+    for view in ("a token", "two grids", "the tour"):
+        tab.open(VIEWS[view])
         expect_ready(tab, view)
-        if view == "a sum":
+        if view == "a token":
             tab.page.get_by_text("Surprise me").click()
-        nodes = list(named(tab))
-        roles = {role for role, _, _ in nodes}
-        assert {"link", "heading"} <= roles
-        nameless = [node for role, name, node in nodes if role in CONTROLS and not name.strip()]
-        assert nameless == [], view
-        titles = tab.find("h1").evaluate_all("(all) => all.filter((one) => one.offsetParent).length")
-        assert titles == 1, view
-        assert tab.find("img:not([alt])").count() == 0
-        ids = tab.find("[id]").evaluate_all("(all) => all.map((one) => one.id)")
-        assert len(ids) == len(set(ids))
-    # All of it came from this server: the check at the end has seen each address.
-    paths = {address.removeprefix(tab.address).partition("?")[0] for address in tab.requested}
-    assert {"/", "/api", "/static/main.js", "/static/style.css", "/api/models", "/api/solve/stream"} <= paths
-
-
-def test_windows_have_names_too(tab: Tab) -> None:
-    tab.solve(SUM)
+            expect(tab.page.get_by_role("slider", name="digits each")).to_be_visible()
+        expect_names(tab, view)
     for key in ("m", "?"):
         tab.press(key)
         expect(tab.page.get_by_role("dialog")).to_be_visible()

@@ -72,6 +72,7 @@ def test_the_colour_is_the_rate(tab: Tab) -> None:
 
 def test_what_was_not_measured_says_so(tab: Tab) -> None:
     tab.open("/?view=grids&grid=loose")
+    expect(tab.find(".map figcaption")).to_contain_text("its model is not here")
     square = tab.find(cell(tab, 150, 90))
     expect(square).to_have_accessible_name("loose, 90 numbers of 150 digits: not measured")
     expect(square).to_have_text("")
@@ -119,7 +120,7 @@ def test_two_grids_side_by_side_are_told_together(tab: Tab) -> None:
     ("grid", "length", "count", "model"),
     [
         (NEAR, 4, 5, "my-run"),
-        ("adder-coupling", 5, 5, "adder-coupling"),
+        ("adder-tiny", 10, 10, "adder-tiny"),
         ("loose", 3, 2, "adder-tiny"),  # whose model is not here: the first choice for sums
     ],
 )
@@ -130,6 +131,8 @@ def test_a_square_pressed_is_a_problem_of_its_size(tab: Tab, grid: str, length: 
     problem = tab.find("#problem").input_value()
     assert numbers_of(problem) == (length, count)
     expect(tab.find("#model")).to_have_value(model)
+    if grid == "loose":
+        expect(tab.find("#toast")).to_have_text("The model of this grid is not here: adder-tiny is asked instead.")
     expect(tab.answer).to_have_text(str(sum(map(int, problem.split("+")))))
     assert tab.here.startswith(f"/?model={model}&problem={problem}")
     tab.page.go_back()

@@ -52,7 +52,7 @@ def expect_heads(tab: Tab, heads: Any) -> None:
 
 
 class Arc(NamedTuple):
-    """One that is drawn; from a token to itself it is a ring above its middle."""
+    """One that is drawn."""
 
     colour: str
     start: tuple[float, float]
@@ -74,18 +74,17 @@ def arcs(tab: Tab) -> list[Arc]:
 def expect_arcs(tab: Tab, at: int, heads: dict[int, Any]) -> None:
     """An arc in the head's colour from the token to every key that a head looked at, if but a little."""
     squares = tab.squares()
-    x, y = squares[at].middle
     wanted = []
     for number, head in heads.items():
         colour = tab.style(f".head-{number}", "border-left-color")
         for key, weight in zip(head["keys"], head["weights"], strict=True):
             if weight >= 0.03:
-                wanted.append((colour, (x, y - 8) if key == at else squares[key].middle))
+                wanted.append((colour, key))
     expect(tab.find(".arcs path")).to_have_count(len(wanted))
-    for drawn, (colour, middle) in zip(arcs(tab), wanted, strict=True):
+    for drawn, (colour, key) in zip(arcs(tab), wanted, strict=True):
         assert drawn.colour == colour
-        assert drawn.start == pytest.approx((x, y), abs=8.1)
-        assert drawn.end == pytest.approx(middle, abs=0.6)
+        assert squares[at].holds(drawn.start)
+        assert squares[key].holds(drawn.end)
 
 
 @pytest.mark.parametrize("layout", ["paper", "flat"])
@@ -149,7 +148,7 @@ def test_what_was_held_likely(tab: Tab) -> None:
     tab.expect_verdict(right=False)
     tab.token(TENS).hover()
     expect(tab.find(".likely li")).to_have_count(4)
-    expect(tab.page.get_by_text("Held likely here")).to_be_visible()
+    expect(tab.page.get_by_text("How likely, here")).to_be_visible()
     likely = looks(tab, TENS - 1, model="untrained")["next"]
     assert tab.find(".likely b").all_inner_texts() == [each["token"] for each in likely[:4]]
     wanted = [100 * each["probability"] for each in likely[:4]]
@@ -169,14 +168,14 @@ def test_to_write_a_token_and_having_read_it(tab: Tab) -> None:
     expect(tab.find(".heads")).to_be_visible()
     reading.click()
     expect(reading).to_have_attribute("aria-pressed", "true")
-    expect(tab.page.get_by_text("Held likely next")).to_be_visible()
+    expect(tab.page.get_by_text("How likely to come next")).to_be_visible()
     here = looks(tab, TENS)
     expect_heads(tab, here["heads"][0])
     expect_arcs(tab, TENS, dict(enumerate(here["heads"][0])))
     assert tab.find(".likely b").first.inner_text() == here["next"][0]["token"] == tab.written[TENS + 1]
     assert "&when=reading" in tab.here
     writing.click()
-    expect(tab.page.get_by_text("Held likely here")).to_be_visible()
+    expect(tab.page.get_by_text("How likely, here")).to_be_visible()
     expect_heads(tab, looks(tab, TENS - 1)["heads"][0])
     assert "when" not in tab.here
 
@@ -233,9 +232,11 @@ def test_a_press_holds_a_token_and_another_lets_go(tab: Tab) -> None:
     tab.token(TENS).click()
     tab.token(2).hover()
     expect(tab.token(TENS)).to_have_class(re.compile(r"\bchosen\b"))
+    assert f"&at={TENS}" in tab.here
     tab.token(TENS).click()
     tab.token(2).hover()
     expect(tab.token(2)).to_have_class(re.compile(r"\bchosen\b"))
+    assert "at=" not in tab.here  # what is only pointed at is not kept
     tab.press("Escape")
     expect(tab.find(".chosen")).to_have_count(0)
     expect(tab.find(".arcs path")).to_have_count(0)
@@ -302,8 +303,11 @@ def test_the_matrix_opens_by_m_and_its_cells_are_told_by_the_arrows(tab: Tab) ->
     picture = tab.page.get_by_role("img", name=f"Attention of head 3: {len(RIGHT.tokens)} rows and columns")
     expect(picture).to_be_focused()
     matrix = matrix_of(tab, 2)
-    tab.press("ArrowRight")
+    tab.press("ArrowLeft")
     row, column = expect_told(tab, matrix)
+    keys, weights = matrix["rows"][TENS - 1]["keys"], matrix["rows"][TENS - 1]["weights"]
+    strongest = keys[weights.index(max(weights))]
+    assert (row, column + 1) == (TENS - 1, strongest)  # from where the chosen token was written
     for key, down, across in [("ArrowDown", 1, 0), ("ArrowRight", 0, 1), ("ArrowUp", -1, 0), ("ArrowLeft", 0, -1)]:
         tab.press(key)
         assert expect_told(tab, matrix) == (row + down, column + across)
@@ -315,6 +319,9 @@ def test_the_matrix_opens_by_m_and_its_cells_are_told_by_the_arrows(tab: Tab) ->
     expect(tab.find("#matrix")).to_be_hidden()
     expect(tab.token(row - 3)).to_be_focused()
     expect(tab.find(".chosen")).to_have_attribute("data-index", str(row - 3))
+    expect(tab.page.get_by_role("button", name="having read it")).to_have_attribute("aria-pressed", "true")
+    expect(tab.find(".head")).to_have_count(4)
+    expect_heads(tab, looks(tab, row - 3)["heads"][0])  # the same row
 
 
 def test_the_matrix_opens_by_its_button_and_its_cells_are_told_by_pointing(tab: Tab) -> None:

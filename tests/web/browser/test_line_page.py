@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from urllib.request import urlopen
 
 import pytest
 
@@ -17,20 +18,18 @@ def narrow() -> Iterator[str]:
 
 
 def test_those_in_line_know_their_place_and_come_to_their_turn(open_tab: OpenTab, narrow: str) -> None:
-    first, second, third = (open_tab(narrow) for _ in range(3))
-    first.open(f"/?problem={LONG}")
-    expect(first.status).to_contain_text("multiplier writes: ")
-    second.open(f"/?problem={SUM}")
-    expect(second.status).to_have_text("Waiting in line: next …")
-    expect(second.find("#stop")).to_be_visible()
-    third.open("/?problem=1+1")
-    expect(third.status).to_have_text("Waiting in line: 1 ahead …")
-    assert second.ask_api("/api/health") == {"ok": True, "working": 1, "waiting": 2}
-    second.find("#stop").click()
-    expect(second.status).to_have_text("Stopped.")
-    expect(third.status).to_have_text("Waiting in line: next …")
-    expect(first.status).to_contain_text("multiplier writes: ")
-    first.find("#stop").click()
+    second, third = open_tab(narrow), open_tab(narrow)
+    with urlopen(f"{narrow}api/solve/stream?problem={LONG}") as first:
+        assert first.readline() == b"event: page\n"
+        second.open(f"/?problem={SUM}")
+        expect(second.status).to_have_text("Waiting in line: next …")
+        expect(second.find("#stop")).to_be_visible()
+        third.open("/?problem=1+1")
+        expect(third.status).to_have_text("Waiting in line: 1 ahead …")
+        assert second.ask_api("/api/health") == {"ok": True, "working": 1, "waiting": 2}
+        second.find("#stop").click()
+        expect(second.status).to_have_text("Stopped.")
+        expect(third.status).to_have_text("Waiting in line: next …")
     expect(third.answer).to_have_text("2")
     second.find("#go").click()
     expect(second.answer).to_have_text("201")
@@ -43,9 +42,9 @@ def test_the_page_says_that_the_server_has_ended(open_tab: OpenTab) -> None:
         expect(tab.status).to_contain_text("multiplier writes: ")
     tab.expect_sentence("#status", "The page is being closed.")
     tab.unreachable = True
+    tab.token(3).hover()
+    expect(tab.find("#inside .refusal")).to_contain_text("The server cannot be reached")
     tab.type(SUM)
     tab.press("Enter")
     expect(tab.status).to_have_text("The server cannot be reached: is lengthwise serve still running?")
     expect(tab.status).to_have_class(re.compile(r"\bbad\b"))
-    tab.token(3).hover()
-    expect(tab.find("#inside .refusal")).to_contain_text("The server cannot be reached")

@@ -25,9 +25,11 @@ def test_a_problem_that_is_none(tab: Tab) -> None:
         tab.expect_sentence("#status", *words)
         expect(tab.find("#stop")).to_be_hidden()
         expect(tab.find("#problem")).to_have_value(problem)
+        expect(tab.find("#sheet")).to_be_hidden()  # what stood there was of another problem
         tab.type("2+3")
         tab.press("Enter")
         expect(tab.answer).to_have_text("5")
+        expect(tab.find("#sheet")).to_be_visible()
 
 
 def test_no_problem(tab: Tab) -> None:

@@ -66,6 +66,7 @@ def test_writing_is_stopped_by_the_button_and_by_escape(tab: Tab) -> None:
         expect(tab.find("#sheet")).to_have_attribute("aria-busy", "true")
         stop()
         expect(tab.status).to_have_text("Stopped.")
+        expect(tab.find("#problem")).to_be_focused()
         expect(tab.find("#stop")).to_be_hidden()
         expect(tab.find("#sheet")).to_have_attribute("aria-busy", "false")
         eventually(lambda: tab.ask_api("/api/health")["working"] == 0)

@@ -122,23 +122,19 @@ def test_a_model_slips_beyond_its_training(tab: Tab) -> None:
     tab.expect_verdict(right=False)
     expect(tab.find("#model")).to_have_value("adder-coupling")
     expect(tab.find(".wrong.first")).to_have_count(1)
-    tab.page.get_by_role("button", name="See the grids").click()
-    expect(tab.find("#grids h1")).to_be_visible()
-    expect(tab.find(".cell").first).to_be_visible()
-    expect(tab.find("#tour")).to_be_visible()
-    tab.find("#tour-next").click()
-    expect_step(tab, 5)
-    expect_prepared(tab, 5)
-    expect(tab.find("#grids")).to_be_hidden()
 
 
-def test_a_square_pressed_on_the_tour_ends_it(tab: Tab) -> None:
+def test_the_tour_leads_to_the_grids(tab: Tab) -> None:
     tab.open("/?tour=4")
     tab.page.get_by_role("button", name="See the grids").click()
-    tab.find(".cell[data-length='5'][data-count='5']").click()
+    expect(tab.find(".map h3")).to_have_text(["adder-coupling", "adder-tiny"])
+    expect(tab.find("#grids h1")).to_be_visible()
+    expect(tab.find("#solve")).to_be_hidden()
+    tab.find(".map:nth-child(2) .cell[data-length='10'][data-count='10']").click()
     expect(tab.find("#tour")).to_be_hidden()
     expect(tab.find("nav [aria-current]")).to_have_text("Solve")
-    expect(tab.find("#problem")).to_have_value(re.compile(r"^\d{5}(\+\d{5}){4}$"))
+    expect(tab.find("#problem")).to_have_value(re.compile(r"^\d{10}(\+\d{10}){9}$"))
+    expect(tab.find("#model")).to_have_value("adder-tiny")
     tab.expect_verdict()
 
 
@@ -170,4 +166,6 @@ def test_who_goes_back_quickly_is_not_pointed_at_anything(tab: Tab) -> None:
     tab.find("#tour-back").click()
     expect_step(tab, 1)
     expect_prepared(tab, 1)
+    tab.press("Escape")
+    expect(tab.find("#tour")).to_be_hidden()
     assert "at=" not in tab.here

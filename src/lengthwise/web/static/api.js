@@ -1,6 +1,12 @@
 // Talking to the server. A refusal becomes an Error whose message is the server's sentence.
 
-export class Refused extends Error {}
+/** `status` is the server's; 0 where it could not be reached. */
+export class Refused extends Error {
+  constructor(message, status = 0) {
+    super(message);
+    this.status = status;
+  }
+}
 
 async function sentence(response) {
   try {
@@ -18,7 +24,7 @@ async function ask(path, options) {
     if (error.name === 'AbortError') throw error;
     throw new Refused('The server cannot be reached: is lengthwise serve still running?');
   }
-  if (!response.ok) throw new Refused(await sentence(response));
+  if (!response.ok) throw new Refused(await sentence(response), response.status);
   return response;
 }
 

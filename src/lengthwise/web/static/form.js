@@ -14,7 +14,7 @@ const TALLEST = 132; // pixels of the box for a long problem
 const LONGEST_DRAWN = 100; // digits or numbers on a slider; of bits twice as many
 
 /** The task that a typed problem is of, as far as its signs tell. */
-function taskOf(problem) {
+export function taskOf(problem) {
   if (problem.includes('+')) return 'addition';
   if (/[*×]/.test(problem)) return 'multiplication';
   return /^[01 ]+$/.test(problem) ? 'parity' : null;
@@ -74,11 +74,13 @@ export class Form {
     if (model.kind === 'theorem') trained = 'weights written down after the proof, none trained';
     find('model-about').textContent = [
       model.task,
-      `${model.encoding} positions`,
+      model.kind === 'theorem' ? null : `${model.encoding} positions`,
       `${model.layers} layer${model.layers > 1 ? 's' : ''} of ${model.heads} head${model.heads > 1 ? 's' : ''}`,
       `${model.parameters.toLocaleString('en')} parameters`,
       trained,
-    ].join(', ');
+    ]
+      .filter(Boolean)
+      .join(', ');
     const [length, count] = SIZES[model.task] ?? ['length', 'count'];
     find('length-name').textContent = length;
     find('count-name').textContent = count;

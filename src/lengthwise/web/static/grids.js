@@ -2,7 +2,7 @@
 
 import * as api from './api.js';
 import { inkOn, rateColour } from './colours.js';
-import { find, make, percent } from './dom.js';
+import { find, make, percent, toast } from './dom.js';
 import { FIRST_CHOICE } from './form.js';
 import { savePng, saveSvg } from './picture.js';
 
@@ -46,6 +46,7 @@ export class Grids {
     if (!list.some((grid) => grid.name === state.beside)) state.beside = '';
     find('grid').value = state.grid;
     find('beside').value = state.beside;
+    this.moved();
     await this.show();
   }
 
@@ -133,7 +134,7 @@ export class Grids {
     );
   }
 
-  #about({ grid, parameters, encoding, trained_on: trained, samples, lowest, task }) {
+  #about({ grid, model, parameters, encoding, trained_on: trained, samples, lowest }) {
     const size = Object.values(trained).join(' × ');
     const rates = [...new Set(grid.total.flat())];
     return [
@@ -142,6 +143,7 @@ export class Grids {
       size && `trained up to ${size}`,
       `${(rates.length === 1 ? rates[0] : samples).toLocaleString('en')} ${grid.problems === 'random' ? 'random' : grid.problems} problems a square, ${grid.decoding}`,
       lowest !== null && `lowest ${percent(lowest)}`,
+      !model && 'its model is not here',
     ]
       .filter(Boolean)
       .join(' · ');
@@ -214,12 +216,14 @@ export class Grids {
   async #press(measured, length, count) {
     const first = this.models.find((each) => each.name === FIRST_CHOICE[measured.task]);
     const model = measured.model ?? first?.name;
+    const other = measured.model ? '' : `The model of this grid is not here: ${model} is asked instead.`;
     if (!model) {
       find('cell-about').textContent = `There is no model for ${measured.task} here to ask.`;
       return;
     }
     try {
       await api.get('/api/problem', { model, length, count, seed: 0 }); // refused here, where one can read why
+      if (other) toast(other);
       this.draw(model, length, count);
     } catch (error) {
       find('cell-about').className = 'status bad';

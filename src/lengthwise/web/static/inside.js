@@ -35,7 +35,7 @@ export class Inside {
       make(
         'p',
         { class: 'faint' },
-        'Point at a token, or go to it with the keys: you will see where every head looked to write it, which other tokens share its ids, and what else the model held likely.',
+        'Point at a token, tap it, or go to it with the keys: you will see where every head looked to write it, which other tokens share its ids, and how likely the model held each token to be. Tokens of one column stand under each other; those of one row belong to the same step.',
       ),
     );
   }
@@ -149,7 +149,7 @@ export class Inside {
   }
 
   #likely(entry, written) {
-    const about = written && this.state.when === 'writing' ? 'Held likely here' : 'Held likely next';
+    const about = written && this.state.when === 'writing' ? 'How likely, here' : 'How likely to come next';
     const bars = this.look.next
       .slice(0, 4)
       .map(({ token, probability }) =>
@@ -161,7 +161,10 @@ export class Inside {
           make('span', { class: 'number' }, percent(probability)),
         ),
       );
-    return make('div', {}, make('h3', {}, about), make('ul', { class: 'likely' }, ...bars));
+    const flat =
+      'The proof parts right from wrong by 1 before the softmax, so nothing looks certain; the largest counts.';
+    const note = this.offer.kind === 'theorem' ? make('p', { class: 'faint' }, flat) : null;
+    return make('div', {}, make('h3', {}, about), make('ul', { class: 'likely' }, ...bars), note);
   }
 
   #heads(index) {
@@ -273,9 +276,13 @@ export class Inside {
   /** The whole matrix of a head, in a window of its own. */
   matrix(head = this.state.head ?? 0) {
     if (!this.sheet.page || this.sheet.tokens.length === this.sheet.page.prompt) return;
-    openMatrix(find('matrix'), this.offer, this.sheet.page, this.#asked({}), this.state.layer, head, (index) =>
-      this.sheet.choose(index, { focus: true }),
-    );
+    const { chosen, page } = this.sheet;
+    const from = chosen === null ? page.prompt - 1 : this.#query(chosen);
+    openMatrix(find('matrix'), this.offer, page, this.#asked({}), from, this.state.layer, head, (index) => {
+      this.state.when = 'reading'; // a row of the matrix is where its own token looks
+      this.sheet.held = true;
+      this.sheet.choose(index, { focus: true });
+    });
   }
 
   #shade() {

@@ -12,9 +12,12 @@ let solve;
 let grids;
 let tour;
 
-function moved() {
+/** Let the address follow; `push` leaves the last one for the back button. */
+function moved({ push = false } = {}) {
   const here = address(state);
-  if (here !== location.pathname + location.search) history.replaceState(null, '', here);
+  if (here === location.pathname + location.search) return;
+  if (push) history.pushState(null, '', here);
+  else history.replaceState(null, '', here);
 }
 
 /** Show a view; `quietly` leaves what is in it alone. */
@@ -34,7 +37,7 @@ async function go(view, { quietly = false, push = true } = {}) {
 async function draw(model, length, count) {
   tour.hide();
   Object.assign(state, { view: 'solve', at: null });
-  await go('solve', { quietly: true });
+  await go('solve', { quietly: true, push: false }); // the address follows when the problem is drawn
   scrollTo({ top: 0 });
   await solve.surprise(model, length, count);
 }

@@ -20,10 +20,11 @@ function linesOf(page, count) {
   return lines;
 }
 
-/** Open the window; `asked` is what the API wants to know, `choose(index)` goes to a token of the page. */
-export async function openMatrix(dialog, offer, page, asked, layer, head, choose) {
+/** Open the window; `asked` is what the API wants to know, `from` the row to begin at, and
+ *  `choose(index)` goes to a token of the page. */
+export async function openMatrix(dialog, offer, page, asked, from, layer, head, choose) {
   let matrix = null;
-  let [row, column] = [asked.response.length, 0];
+  let [row, column] = [from, 0];
   const title = make('h2', { id: 'matrix-title' }, '');
   const canvas = make('canvas', { tabindex: 0, role: 'img', 'aria-label': 'Attention', autofocus: true });
   const about = make('p', { class: 'status', role: 'status', 'aria-live': 'polite' }, 'Looking …');
@@ -77,6 +78,7 @@ export async function openMatrix(dialog, offer, page, asked, layer, head, choose
       matrix = found;
       about.textContent = `${matrix.tokens.length} tokens; weights below ${percent(matrix.least)} are left out.`;
       row = Math.min(row, matrix.tokens.length - 1);
+      column = matrix.rows[row].keys[matrix.rows[row].weights.indexOf(Math.max(...matrix.rows[row].weights))] ?? 0;
       canvas.setAttribute('aria-label', `Attention of head ${head + 1}: ${matrix.tokens.length} rows and columns`);
       draw();
     } catch (error) {

@@ -34,6 +34,7 @@ export class Sheet {
     this.chosen = null;
     this.held = false;
     this.slipped = false;
+    this.shifted = false;
     this.tokens = page.tokens.slice(0, page.prompt).map((token, index) => ({
       index,
       token,
@@ -53,7 +54,18 @@ export class Sheet {
       const right = token === expected ? null : (expected ?? 'nothing');
       const first = right !== null && !this.slipped;
       if (first) this.slipped = true;
-      const entry = { index, token, ids, likely, right, first, name: this.page.names[index] ?? 'beyond the end' };
+      const shifted = this.shifted;
+      if (right !== null && isDigit(token) !== isDigit(expected)) this.shifted = true; // nothing stands in its place now
+      const entry = {
+        index,
+        token,
+        ids,
+        likely,
+        right,
+        first,
+        shifted,
+        name: this.page.names[index] ?? 'beyond the end',
+      };
       this.tokens.push(entry);
       return entry;
     });
@@ -69,7 +81,9 @@ export class Sheet {
 
   setLayout(layout) {
     this.layout = layout;
+    const focused = this.root.contains(document.activeElement);
     if (this.page) this.draw();
+    if (focused && this.chosen !== null) this.tokens[this.chosen].element.focus({ preventScroll: true });
   }
 
   setLevels(levels) {
@@ -171,7 +185,8 @@ export class Sheet {
     const ids = document.createElement('small');
     element.append(glyph, ids);
     if (entry.index >= this.page.prompt) element.classList.add('written');
-    if (!/^\d$/.test(entry.token)) element.classList.add('symbol');
+    if (!isDigit(entry.token)) element.classList.add('symbol');
+    element.classList.toggle('shifted', Boolean(entry.shifted));
     const spot = this.layout === 'paper' && this.spots[entry.index];
     if (spot) {
       element.style.setProperty('--x', spot.x);
@@ -350,6 +365,10 @@ export class Sheet {
     this.overlay?.replaceChildren();
     this.root.querySelectorAll('.looked').forEach((element) => element.classList.remove('looked'));
   }
+}
+
+function isDigit(token) {
+  return /^\d$/.test(token ?? '');
 }
 
 /** Bring a token into the part of the window that nothing covers: on small screens the lower half is covered. */

@@ -2,7 +2,7 @@
 
 import * as api from './api.js';
 import { find, make, toast } from './dom.js';
-import { Form } from './form.js';
+import { Form, taskOf } from './form.js';
 import { Inside } from './inside.js';
 import { savePng, saveSvg } from './picture.js';
 import { Sheet } from './sheet.js';
@@ -17,7 +17,7 @@ export class Solve {
     Object.assign(this, { state, moved });
     this.form = new Form(models, limits);
     this.sheet = new Sheet(find('sheet'), (index) => {
-      state.at = index;
+      state.at = this.sheet.held ? index : null; // what the mouse only passes over is nobody's choice
       this.inside.show(index);
       moved();
     });
@@ -33,11 +33,11 @@ export class Solve {
     this.form.problem = state.problem;
     document.querySelector(`input[name=layout][value=${state.layout}]`).checked = true;
     this.sheet.setLayout(state.layout);
-    if (state.problem) await this.solve({ at: state.at });
+    if (state.problem) await this.solve({ at: state.at, push: false });
   }
 
   /** Ask the model; `at` is the token to look at in the end. */
-  async solve({ at = null } = {}) {
+  async solve({ at = null, push = true } = {}) {
     const { problem } = this.form;
     if (!problem) {
       this.#say('There is no problem yet: type a sum, a product or bits.', 'bad');
@@ -49,14 +49,14 @@ export class Solve {
     this.form.chooseFor(problem);
     const offer = this.form.offer();
     Object.assign(this.state, { problem: problem.replaceAll(' ', ''), model: offer.name, at: null });
-    this.moved();
+    this.moved({ push });
     const running = { asking: new AbortController(), waiting: [], verdict: null, began: false };
     this.running = running;
     this.#busy(true);
     this.#say(`Asking ${offer.name} …`);
     try {
       await api.watch(
-        offer.name,
+        taskOf(problem) ? offer.name : '', // what is no problem of any task is refused as such
         problem,
         (name, data) => this.#happened(running, offer, name, data),
         running.asking.signal,
@@ -65,7 +65,10 @@ export class Solve {
       if (running === this.running && !running.verdict && !running.failed)
         this.#say('The server closed the connection before the end.', 'bad');
     } catch (error) {
-      if (error.name !== 'AbortError') this.#say(error.message, 'bad');
+      if (error.name !== 'AbortError') {
+        this.#say(error.message, 'bad');
+        if (error.status && !running.begun) find('work').hidden = true; // what stands there is another problem's
+      }
     } finally {
       if (running === this.running) {
         this.running = null;
@@ -105,6 +108,7 @@ export class Solve {
 
   #begin(running, offer, page) {
     find('work').hidden = false;
+    running.begun = true;
     this.verdict = null;
     this.sheet.layout = this.state.layout;
     this.#fillLevels(page.levels);
@@ -133,7 +137,7 @@ export class Solve {
         const steps = running.waiting.splice(0, Math.floor(owed));
         owed -= steps.length;
         if (steps.length) this.sheet.write(steps);
-        if (steps.length && !still && !running.scrolled) this.sheet.follow();
+        if (steps.length && !still && !running.scrolled && !this.state.tour) this.sheet.follow();
         const done = this.sheet.tokens.length - page.prompt;
         if (running.waiting.length === 0 && running.verdict) {
           this.#judge(running.verdict);
@@ -198,6 +202,7 @@ export class Solve {
   #fillLevels(levels) {
     const place = find('levels');
     const on = new Set((this.state.levels ?? levels).filter((name) => levels.includes(name)));
+    if (this.state.levels) this.state.levels = on.size === levels.length ? null : [...on];
     place.replaceChildren(
       place.querySelector('legend'),
       ...levels.map((name) =>
@@ -213,11 +218,10 @@ export class Solve {
   }
 
   /** Draw a problem of a size and solve it. */
-  async surprise(model, length, count) {
+  async surprise(model, length, count, seed = Math.floor(Math.random() * 1e9)) {
     this.form.choose(model);
     const drawing = {};
     this.drawing = drawing;
-    const seed = Math.floor(Math.random() * 1e9);
     try {
       const { problem } = await api.get('/api/problem', { model, length, count, seed });
       if (drawing !== this.drawing) return; // something else has been asked meanwhile
@@ -240,11 +244,14 @@ export class Solve {
         this.solve();
       }
     });
-    find('stop').addEventListener('click', () => this.stop());
+    find('stop').addEventListener('click', () => {
+      this.stop();
+      find('problem').focus();
+    });
     find('model').addEventListener('change', () => {
       this.form.describe();
       const model = this.form.offer();
-      if (this.sheet.page?.task !== model.task) this.form.problem = model.example;
+      if (taskOf(this.form.problem) !== model.task) this.form.problem = model.example;
       this.solve();
     });
     find('dice').addEventListener('submit', (event) => {
@@ -256,10 +263,8 @@ export class Solve {
       .querySelectorAll('input[name=layout]')
       .forEach((input) => input.addEventListener('change', () => this.setLayout(input.value)));
     find('levels').addEventListener('change', () => {
-      this.state.levels = [...find('levels').querySelectorAll('input:checked')].map((input) => input.value);
-      if (this.state.levels.length === this.sheet.page.levels.length) this.state.levels = null;
-      this.sheet.setLevels(this.state.levels ?? this.sheet.page.levels);
-      this.moved();
+      const on = [...find('levels').querySelectorAll('input:checked')].map((input) => input.value);
+      this.showLevels(on.length === this.sheet.page.levels.length ? null : on);
     });
     find('copy-text').addEventListener('click', () =>
       copy(`${this.#caption()}\n\n${asText(this.sheet)}\n\n${location.href}\n`, 'The page is copied as text.'),
@@ -267,6 +272,16 @@ export class Solve {
     find('copy-link').addEventListener('click', () => copy(location.href, 'The link is copied.'));
     find('save-png').addEventListener('click', () => savePng(find('sheet'), this.#caption(), `${this.#file()}.png`));
     find('save-svg').addEventListener('click', () => saveSvg(find('sheet'), this.#caption(), `${this.#file()}.svg`));
+  }
+
+  /** Colour by these levels; by all with null. */
+  showLevels(levels) {
+    this.state.levels = levels;
+    if (this.sheet.page) {
+      this.#fillLevels(this.sheet.page.levels);
+      this.sheet.setLevels(levels ?? this.sheet.page.levels);
+    }
+    this.moved();
   }
 
   setLayout(layout) {
@@ -278,7 +293,7 @@ export class Solve {
   }
 
   #caption() {
-    const { problem, model } = this.state;
+    const { problem, model } = this.sheet.page;
     const short = problem.length > 60 ? `${problem.slice(0, 40)}…` : problem;
     const verdict = this.verdict
       ? ` = ${this.verdict.answer ?? '?'} (${this.verdict.correct ? 'right' : 'wrong'})`
@@ -287,7 +302,8 @@ export class Solve {
   }
 
   #file() {
-    return `${this.state.model}-${this.state.problem.slice(0, 24).replace(/[^0-9]+/g, '-')}`;
+    const { problem, model } = this.sheet.page;
+    return `${model}-${problem.slice(0, 24).replace(/[^0-9]+/g, '-')}`;
   }
 
   #busy(busy) {

@@ -42,6 +42,7 @@ export function read(search = location.search) {
 
 /** The address of a state: only what differs from plain, and only what its view shows. */
 export function address(state) {
+  if (state.tour) return `/?tour=${state.tour}`; // a step of the tour sets everything else
   const named =
     state.view === 'grids'
       ? ['view', 'grid', 'beside', 'tour']

@@ -43,7 +43,7 @@ export class Tour {
       {
         title: 'Position coupling',
         text: [
-          'A Transformer does not see where a token stands unless it is told, by a number. Usually tokens are numbered 1, 2, 3 … along the sequence, and a model trained on short ones has never seen the later numbers.',
+          'Where a token stands, a Transformer is usually told by a number: 1, 2, 3 … along the sequence. A model trained on short sequences has never seen the later numbers, and told none it loses count.',
           'Here tokens that belong together share their number: digits of the same significance have the same column, numbers of the same order the same row. Everything outlined shares an id with the chosen digit. What is near on paper is near in ids, however long the problem.',
         ],
         prepare: () => this.#ask({ model: 'adder-tiny', levels: null }),
@@ -52,10 +52,10 @@ export class Tour {
       {
         title: 'What the heads do',
         text: [
-          'The lines show where the four heads looked to write the chosen digit: the tens of 57 + 48, which takes a carry from the units.',
-          'It needs the digits above it in the sum before and in the next number, and what tells whether there was a carry. Choose a head in “Look inside” to see its share; “matrix” shows it for all tokens at once.',
+          'The lines show where head 3 looked to write the chosen digit, the tens of 57 + 48: at the two digits to be added, the 5 of 57 and the 4 of 48, and at the digits to their right, where the carry comes from.',
+          'Choose another head in “Look inside”, or all. Not every one is as easy to read: head 2 looks almost only at the number that is not yet due. Training finds its own ways; “matrix” shows a head on all tokens at once.',
         ],
-        prepare: () => this.#ask({ model: 'adder-tiny', levels: [] }),
+        prepare: () => this.#ask({ model: 'adder-tiny', levels: [], head: 2 }),
         pointing: true,
       },
       {
@@ -70,11 +70,11 @@ export class Tour {
             { type: 'button', onclick: () => this.#ask({ model: 'adder-coupling', problem: SLIPPERY, levels: null }) },
             'Watch adder-coupling slip',
           ),
-          make('button', { type: 'button', onclick: () => this.go('grids') }, 'See the grids'),
+          make('button', { type: 'button', onclick: () => this.#grids() }, 'See the grids'),
         ],
         prepare: () => {
           this.#plain({ levels: null });
-          return this.solve.surprise('adder-tiny', 20, 20);
+          return this.solve.surprise('adder-tiny', 20, 20, 1);
         },
       },
       {
@@ -87,6 +87,12 @@ export class Tour {
         pointing: true,
       },
     ];
+  }
+
+  #grids() {
+    Object.assign(this.state, { grid: 'adder-coupling', beside: 'adder-tiny' });
+    this.hide();
+    this.go('grids');
   }
 
   #plain(more) {
@@ -103,8 +109,8 @@ export class Tour {
     this.moved();
   }
 
-  async #ask({ model, problem = PROBLEM, levels }) {
-    this.#plain({ model, problem, levels });
+  async #ask({ model, problem = PROBLEM, levels, head = null }) {
+    this.#plain({ model, problem, levels, head });
     await this.solve.enter();
   }
 
@@ -146,6 +152,7 @@ export class Tour {
 
   end() {
     this.hide();
+    this.solve.showLevels(null);
     this.go(this.state.view, { quietly: true, push: false });
     this.moved();
     find('problem').focus({ preventScroll: true });
