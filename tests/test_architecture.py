@@ -7,7 +7,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "lengthwise"
 
-GROUND = {"errors", "randomness", "discovery", "files", "settings", "version", "device", "tables"}
+GROUND = {"errors", "randomness", "discovery", "files", "settings", "version", "device", "tables", "ranks"}
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "randomness": set(),
@@ -16,6 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "settings": {"errors"},
     "version": set(),
     "device": {"errors", "version"},
+    "ranks": {"errors", "device"},
     "integers": set(),
     "tables": set(),
     "positions": GROUND,

@@ -2,6 +2,7 @@
 
 The batch of a step follows from the recipe and the step alone, so a run can be taken up anywhere. Batches are written
 many at a time, because their sizes must be read back from the device, and reading back waits: once for all of them.
+Where several processes share a run, each writes its own part of every batch.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from torch import Tensor
 from lengthwise.model.attention import Known, neighbours_of
 from lengthwise.model.neighbours import find
 from lengthwise.randomness import derive, generator
+from lengthwise.ranks import ALONE, Ranks
 from lengthwise.recipe import Recipe
 from lengthwise.solver import Solver
 from lengthwise.tasks.problems import Problems
@@ -45,21 +47,32 @@ class Examples:
 class Feed:
     """The batches of a run."""
 
-    def __init__(self, recipe: Recipe, model: Solver) -> None:
-        self._recipe, self._model, self._device = recipe, model, model.device
-        self._batch = recipe.training.batch_size
+    def __init__(self, recipe: Recipe, model: Solver, ranks: Ranks = ALONE) -> None:
+        self._recipe, self._model, self._device, self._ranks = recipe, model, model.device, ranks
+        self._whole_batch = recipe.training.batch_size
+        self._first, last = ranks.share(self._whole_batch)
+        self._batch = last - self._first
         self._problems: Problems | None = None
         if recipe.data.problems is not None:
             self._problems = self._draw(recipe.data.problems, derive(recipe.seed, "data set"))
         self._order: tuple[int, Tensor] | None = None
-        self._chunk: tuple[int, list[list[Examples]]] | None = None
+        self._chunk: tuple[int, list[list[Examples]], list[int]] | None = None
 
     def at(self, step: int) -> list[Examples]:
-        """The batch of a step, in as many parts as it is worked through."""
+        """The batch of a step, or this process's share of it, in as many parts as it is worked through."""
+        return self._look_up(step)[0]
+
+    def targets(self, step: int) -> int:
+        """How many targets the whole batch of a step has."""
+        return self._look_up(step)[1]
+
+    def _look_up(self, step: int) -> tuple[list[Examples], int]:
         number, place = divmod(step, STEPS_AT_ONCE)
         if self._chunk is None or self._chunk[0] != number:
-            self._chunk = number, self._write(number)
-        return self._chunk[1][place]
+            parts = self._write(number)
+            counts = torch.tensor([sum(part.expected.shape[0] for part in step) for step in parts])
+            self._chunk = number, parts, self._ranks.sum(counts).tolist()
+        return self._chunk[1][place], self._chunk[2][place]
 
     def _draw(self, samples: int, seed: int) -> Problems:
         data = self._recipe.data
@@ -68,7 +81,7 @@ class Feed:
 
     def _chosen(self, number: int) -> Problems:
         """The problems of many steps: new ones, or the next of the data set, which every round through it shuffles."""
-        samples = STEPS_AT_ONCE * self._batch
+        samples = STEPS_AT_ONCE * self._whole_batch
         if self._problems is None:
             return self._draw(samples, derive(self._recipe.seed, "problems", number))
         rows, place = [], number * samples
@@ -86,10 +99,17 @@ class Feed:
             self._order = epoch, torch.randperm(len(self._problems), generator=source, device=self._device)
         return self._order[1]
 
+    def _own_rows(self) -> Int[Tensor, " own"] | None:
+        """Which of the problems of many steps are this process's; None for all."""
+        if self._batch == self._whole_batch:
+            return None
+        starts = torch.arange(STEPS_AT_ONCE, device=self._device) * self._whole_batch + self._first
+        return (starts[:, None] + torch.arange(self._batch, device=self._device)).flatten()
+
     def _write(self, number: int) -> list[list[Examples]]:
         recipe, model = self._recipe, self._model
         seed = derive(recipe.seed, "offsets", number) if recipe.data.random_offsets else None
-        batch = model.task.write_all(self._chosen(number), offsets_seed=seed)
+        batch = model.task.write_all(self._chosen(number), offsets_seed=seed, only=self._own_rows())
         model.require_ids(batch.position_ids)
         tokens, sizes = model.numbers(batch.tokens), batch.boundaries.diff()
         targets = batch.targets.nonzero()[:, 0]

@@ -6,12 +6,16 @@ unless one means to give the model the right scratchpad.
 
     grid = lw.evaluate(model, lengths=range(1, 31), counts=range(2, 31), samples=1000)
     grid.accuracy, grid.intervals, grid.lowest
+
+Under torchrun several processes share the cells of a grid, and the first keeps them.
 """
 
 import hashlib
+import json
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -26,6 +30,7 @@ from lengthwise.device import Precision, autocast, circumstances, is_half
 from lengthwise.errors import InputError
 from lengthwise.files import locked, sweep
 from lengthwise.randomness import derive
+from lengthwise.ranks import Ranks, joined
 from lengthwise.recipe import require_cell
 from lengthwise.results import Grid, as_read
 from lengthwise.solver import Solver, load
@@ -192,21 +197,30 @@ def evaluate(
         model=about(solver, name),
         made=circumstances(solver.device),
     )
-    if out is None:
-        _fill(solver, grid, None, precision, progress)
-        return grid
-    file = Path(out)
-    _continued(grid, file)  # refused before anything is written, a lock included
+    with joined(solver.device) as ranks, ExitStack() as stack:
+        if out is None:
+            _fill(solver, grid, None, precision, progress, ranks)
+            return grid
+        file = Path(out)
+        held = [grid]
+        ranks.settle(lambda: _claim(held, file, stack))
+        try:
+            _fill(solver, held[0], file, precision, progress, ranks)
+        except OSError as error:
+            raise InputError(f"{str(out)!r} cannot be written: {error.strerror or error}.") from error
+        return held[0]
+
+
+def _claim(held: list[Grid], file: Path, stack: ExitStack) -> None:
+    """Keep the file for this grid, as long as the stack stands, and take the cells that are in it already."""
+    _continued(held[0], file)  # refused before anything is written, a lock included
     try:
-        with locked(file.parent / f".{file.name}.lock") as alone:
-            if not alone:
-                raise InputError(f"another process is measuring into {str(out)!r}: give another file.")
-            sweep(file.parent)
-            grid = _continued(grid, file)
-            _fill(solver, grid, file, precision, progress)
+        if not stack.enter_context(locked(file.parent / f".{file.name}.lock")):
+            raise InputError(f"another process is measuring into {str(file)!r}: give another file.")
+        sweep(file.parent)
     except OSError as error:
-        raise InputError(f"{str(out)!r} cannot be written: {error.strerror or error}.") from error
-    return grid
+        raise InputError(f"{str(file)!r} cannot be written: {error.strerror or error}.") from error
+    held[0] = _continued(held[0], file)
 
 
 def measure_cell(
@@ -229,32 +243,53 @@ def measure_cell(
     return right, answers, len(asked)
 
 
-def _fill(model: Solver, grid: Grid, file: Path | None, precision: Precision, progress: Progress | None) -> None:
+def _fill(
+    model: Solver, grid: Grid, file: Path | None, precision: Precision, progress: Progress | None, ranks: Ranks
+) -> None:
+    """Measure what is missing. Of processes that share the work each takes a cell at a time, and all wait for all."""
     before = model.training
     model.eval()
+    cells = list(grid.cells)
+    missing = [place for place, (row, column, *_) in enumerate(cells) if grid.total[row][column] is None]
+    missing = json.loads(ranks.tell(json.dumps(missing)))  # the first knows what is in the file
     try:
-        for row, column, length, count in grid.cells:
-            if grid.total[row][column] is None:
-                begun = time.perf_counter()
-                right, answers, total = measure_cell(
-                    model,
-                    length,
-                    count,
-                    samples=grid.samples,
-                    seed=grid.seed,
-                    problems=grid.problems,
-                    offsets=grid.offsets,
-                    decoding=grid.decoding,
-                    precision=precision,
-                )
+        if progress is not None and ranks.first:
+            for place in sorted(set(range(len(cells))) - set(missing)):
+                progress(grid, *cells[place][:2])
+        for start in range(0, len(missing), ranks.size):
+            begun = time.perf_counter()
+            own = missing[start + ranks.rank] if start + ranks.rank < len(missing) else None
+            counted = (0, 0, 0) if own is None else _measure(model, grid, cells[own], precision)
+            found = ranks.gather(counted)
+            grid.seconds = round(grid.seconds + time.perf_counter() - begun, 3)
+            done = missing[start : start + ranks.size]
+            for place, (right, answers, total) in zip(done, found, strict=False):
+                row, column, *_ = cells[place]
                 grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = right, answers, total
-                grid.seconds = round(grid.seconds + time.perf_counter() - begun, 3)
-                if file is not None:
-                    grid.save(file)
-            if progress is not None:
-                progress(grid, row, column)
+            if file is not None and ranks.first:
+                grid.save(file)
+            if progress is not None and ranks.first:
+                for place in done:
+                    progress(grid, *cells[place][:2])
     finally:
         model.train(before)
+
+
+def _measure(
+    model: Solver, grid: Grid, cell: tuple[int, int, int, int | None], precision: Precision
+) -> tuple[int, int, int]:
+    _, _, length, count = cell
+    return measure_cell(
+        model,
+        length,
+        count,
+        samples=grid.samples,
+        seed=grid.seed,
+        problems=grid.problems,
+        offsets=grid.offsets,
+        decoding=grid.decoding,
+        precision=precision,
+    )
 
 
 def _continued(asked: Grid, file: Path) -> Grid:

@@ -5,6 +5,9 @@
 
 A run can be stopped anywhere, by Ctrl-C or by force, and goes on with `resume=True`: weights and metrics come out bit
 for bit as if it had never stopped, on the same kind of machine.
+
+Under torchrun several processes share a run: each works on its part of every batch, gradients are averaged, and the
+first process alone writes. The batch is the same as for one process, and so is the run, up to rounding.
 """
 
 import math
@@ -12,26 +15,30 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel
 
 from lengthwise.data import Examples, Feed
-from lengthwise.device import autocast, pick_device
+from lengthwise.device import autocast
 from lengthwise.errors import InputError
 from lengthwise.evaluate import mark, measure_cell
 from lengthwise.model.transformer import Transformer
 from lengthwise.randomness import derive
+from lengthwise.ranks import ALONE, Ranks, joined, restarted
 from lengthwise.recipe import Recipe, Training, parse_cell
 from lengthwise.runs import METRICS, STATE, TIMING, Record, Run
 from lengthwise.solver import Solver
 
 LONG_RUN = 2_000
 """From how many steps on it pays to compile a model on a GPU."""
+AGREE_EVERY = 16
+"""After how many steps processes that share a run agree whether to save or to stop."""
 
 
 @runtime_checkable
@@ -65,18 +72,26 @@ def train(
     if tensorboard:
         _summary_writer()
     run = Run(Path(out))
-    with run.claimed():
-        if run.exists:
-            if not resume:
-                raise InputError(f"{str(out)!r} holds a run already: resume it, or give another folder.")
-            if different := run.recipe.differences(recipe):
-                raise InputError(f"{str(out)!r} holds a run by another recipe: its {different[0]}.")
-        session = Session(recipe, run, pick_device(device), tensorboard)
+    with joined(device) as ranks, ExitStack() as stack:
+        if recipe.training.batch_size < ranks.size:
+            raise InputError(f"a batch of {recipe.training.batch_size} cannot be shared by {ranks.size} processes.")
+        ranks.settle(lambda: _claim(run, recipe, resume or restarted(), stack))
+        session = Session(recipe, run, ranks.device, tensorboard, ranks)
         with _stopping() as stopped:
-            session.work(observer, stopped)
+            session.work(observer if ranks.first else None, stopped)
         if stopped.is_set():
             raise KeyboardInterrupt
     return run
+
+
+def _claim(run: Run, recipe: Recipe, resume: bool, stack: ExitStack) -> None:
+    """Keep the folder for this run, as long as the stack stands; refuse where it holds another."""
+    stack.enter_context(run.claimed())
+    if run.exists:
+        if not resume:
+            raise InputError(f"{str(run.folder)!r} holds a run already: resume it, or give another folder.")
+        if different := run.recipe.differences(recipe):
+            raise InputError(f"{str(run.folder)!r} holds a run by another recipe: its {different[0]}.")
 
 
 def learning_rate(training: Training, step: int) -> float:
@@ -97,25 +112,32 @@ def learning_rate(training: Training, step: int) -> float:
 class Session:
     """One process at work on a run: from wherever it stands to the end, or until it is stopped."""
 
-    def __init__(self, recipe: Recipe, run: Run, device: torch.device, tensorboard: bool) -> None:
-        self.recipe, self.run = recipe, run
+    def __init__(self, recipe: Recipe, run: Run, device: torch.device, tensorboard: bool, ranks: Ranks = ALONE) -> None:
+        self.recipe, self.run, self.ranks = recipe, run, ranks
         self.model = Solver.new(recipe.task, recipe.encoding, recipe.model, seed=recipe.seed).to(device)
         self.model.train()
         self.optimizer = make_optimizer(self.model.transformer, recipe.training)
         self.sums = torch.zeros(2, dtype=torch.float64, device=device)  # of losses and of steps, since the last note
         self.metrics: list[Record] = []
-        self.timing = [] if not run.exists else run.timing
+        self.timing: list[Record] = []
         self.step = 0
-        self._restore()
+        ranks.settle(self._restore)
+        self._spread()
         folder = str(run.folder / "tensorboard")
-        self._board = _summary_writer()(folder, purge_step=self.step + 1) if tensorboard else None
+        board = tensorboard and ranks.first
+        self._board = _summary_writer()(folder, purge_step=self.step + 1) if board else None
 
     def work(self, observer: Observer | None, stopped: threading.Event) -> None:
         """Train until the last step is done or `stopped` is set."""
-        if self.run.exists and self.run.step >= self.recipe.training.steps:
-            self.run.drop_state()
+        first_time, finished = self.ranks.any(
+            self.ranks.first and not self.run.exists,
+            self.ranks.first and self.run.exists and self.run.step >= self.recipe.training.steps,
+        )
+        if finished:
+            if self.ranks.first:
+                self.run.drop_state()
             return
-        if not self.run.exists:
+        if first_time:
             self._save()
         if observer is not None:
             observer.begin(self.recipe, self.run, self.model, self.step)
@@ -130,17 +152,21 @@ class Session:
 
     def _work(self, observer: Observer | None, stopped: threading.Event) -> None:
         training, watch = self.recipe.training, self.recipe.watch
-        feed = Feed(self.recipe, self.model)
+        feed = Feed(self.recipe, self.model, self.ranks)
         long = self.model.device.type == "cuda" and training.steps >= LONG_RUN
         if long if training.compile is None else training.compile:
             self.model.transformer.compile(dynamic=True)
+        forward = self._shared(feed)
         tokens = 0
         begun = saved = noted = time.monotonic()
-        while self.step < training.steps and not stopped.is_set():
+        halt = stopped.is_set() and self.ranks.size == 1
+        while self.step < training.steps and not halt:
             parts = feed.at(self.step)
             for group in self.optimizer.param_groups:
                 group["lr"] = learning_rate(training, self.step)
-            loss, right = learn(self.model, self.optimizer, training, parts)
+            loss, right = learn(
+                self.model, self.optimizer, training, parts, forward=forward, targets=feed.targets(self.step)
+            )
             self.sums += torch.stack([loss.double(), torch.ones_like(loss, dtype=torch.float64)])
             self.step += 1
             tokens += sum(part.tokens.shape[0] for part in parts)
@@ -148,32 +174,68 @@ class Session:
             if self.step % watch.log_every == 0 or last:
                 self._note(self._training_record(parts, right), observer)
                 speed = {"step": self.step, "seconds": round(time.monotonic() - noted, 3)}
-                self.timing.append({**speed, "tokens_per_second": round(tokens / (time.monotonic() - begun))})
+                a_second = round(self.ranks.size * tokens / (time.monotonic() - begun))
+                self.timing.append({**speed, "tokens_per_second": a_second})
                 noted = time.monotonic()
-            if watch.validate_every and (self.step % watch.validate_every == 0 or last):
+            if watch.validate_every and (self.step % watch.validate_every == 0 or last) and self.ranks.first:
                 self._note(self._validation_record(), observer)
-            if not last and time.monotonic() - saved > watch.save_seconds:
+            halt, due = self._agree(stopped.is_set(), time.monotonic() - saved > watch.save_seconds)
+            if due and not (last or halt):
                 self._save()
                 saved = time.monotonic()
             if observer is not None:
-                observer.advance(self.step, tokens / (time.monotonic() - begun))
+                observer.advance(self.step, self.ranks.size * tokens / (time.monotonic() - begun))
         self._save()
-        if self.step == training.steps:
+        if halt:
+            stopped.set()  # for everyone, whichever process was asked
+        if self.step == training.steps and self.ranks.first:
             self.run.drop_state()
+
+    def _agree(self, asked: bool, due: bool) -> tuple[bool, bool]:
+        """Whether to stop, and whether to save now. Processes that share a run agree on both, every few steps."""
+        if self.ranks.size > 1 and self.step % AGREE_EVERY:
+            return False, False
+        stop, save = self.ranks.any(asked, due and self.ranks.first)
+        return stop, save
+
+    def _shared(self, feed: Feed) -> torch.nn.Module:
+        """The model, or what shares its gradients with the other processes."""
+        transformer, ranks = self.model.transformer, self.ranks
+        if ranks.size == 1:
+            return transformer
+        # Weights that a batch never reaches must be known beforehand: others would be waited for.
+        for part in feed.at(self.step)[:1]:
+            with autocast(self.model.device, self.recipe.training.precision):
+                logits = transformer(
+                    part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
+                )
+            torch.autograd.backward(logits.float().sum())
+        (unused,) = ranks.any(any(weight.grad is None for weight in transformer.parameters()))
+        self.optimizer.zero_grad()
+        return DistributedDataParallel(
+            transformer,
+            device_ids=[ranks.device] if ranks.device.type == "cuda" else None,
+            find_unused_parameters=unused,
+            gradient_as_bucket_view=True,
+        )
 
     def _training_record(self, parts: list[Examples], right: list[Tensor]) -> Record:
         """The mean loss since the last note, and how right this step's batch was."""
-        mean = float(self.sums[0] / self.sums[1])
+        self._pool()
+        mean = float(self.sums[0] / self.sums[1]) if self.ranks.first else 0.0
         self.sums.zero_()
         pages = [
             torch.bincount(part.sample[~marks], minlength=len(part)) == 0
             for part, marks in zip(parts, right, strict=True)
         ]
+        marked, whole = torch.cat(right), torch.cat(pages)
+        counts = [*torch.stack([marked.sum(), whole.sum()]).tolist(), len(marked), len(whole)]
+        right_tokens, right_pages, tokens, asked = self.ranks.sum(torch.tensor(counts)).tolist()
         return {
             "step": self.step,
             "loss": mean,
-            "token_accuracy": float(torch.cat(right).double().mean()),
-            "exact_match": float(torch.cat(pages).double().mean()),
+            "token_accuracy": right_tokens / tokens,
+            "exact_match": right_pages / asked,
             "learning_rate": learning_rate(self.recipe.training, self.step - 1),
         }
 
@@ -220,8 +282,36 @@ class Session:
 
     # Stopping and going on.
 
+    def _pool(self) -> None:
+        """The sums of all processes go to the first; the others begin anew."""
+        if self.ranks.size > 1:
+            steps = self.sums[1].clone()
+            total = self.ranks.sum(self.sums)
+            self.sums.copy_(total if self.ranks.first else torch.zeros_like(total))
+            self.sums[1] = steps if self.ranks.first else 0.0
+
+    def _spread(self) -> None:
+        """Everyone begins where the first does."""
+        ranks = self.ranks
+        if ranks.size == 1:
+            return
+        step = torch.tensor(self.step)
+        ranks.spread(step)
+        self.step = int(step)
+        for weight in self.model.transformer.parameters():
+            ranks.spread(weight)
+            (known,) = ranks.any(bool(self.optimizer.state.get(weight)))
+            if known and not ranks.first:
+                moments = {name: torch.zeros_like(weight) for name in ("exp_avg", "exp_avg_sq")}
+                self.optimizer.state[weight] = {"step": torch.zeros((), device=weight.device), **moments}
+            for tensor in self.optimizer.state[weight].values() if known else ():
+                ranks.spread(tensor)
+
     def _save(self) -> None:
         """Everything as of this step. Metrics come first: a state never stands without what led to it."""
+        self._pool()
+        if not self.ranks.first:
+            return
         if not bool(torch.stack([weight.isfinite().all() for weight in self.model.parameters()]).all()):
             raise InputError(f"weights are no numbers after step {self.step}: lower the learning rate.")
         try:
@@ -246,6 +336,7 @@ class Session:
     def _restore(self) -> None:
         if not self.run.exists:
             return
+        self.timing = self.run.timing
         where, found = str(self.run.folder), self.run.load_state()
         if found is None:
             if self.run.step < self.recipe.training.steps:
@@ -280,21 +371,33 @@ class Session:
 
 
 def learn(
-    model: Solver, optimizer: torch.optim.Optimizer, training: Training, parts: list[Examples]
+    model: Solver,
+    optimizer: torch.optim.Optimizer,
+    training: Training,
+    parts: list[Examples],
+    *,
+    forward: torch.nn.Module | None = None,
+    targets: int | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
     """One step: its loss, the mean over all target tokens of the batch, and which of them were right.
 
-    Nothing here waits for the device.
+    `targets` is how many the whole batch has, where these parts are a process's share of it; `forward` is then what
+    averages gradients over processes, and the loss is this share's part of the whole. Nothing here waits for the
+    device.
     """
-    targets = sum(part.expected.shape[0] for part in parts)
+    targets = targets or sum(part.expected.shape[0] for part in parts)
     total, right = torch.zeros((), device=model.device), []
-    for part in parts:
-        with autocast(model.device, training.precision):
-            logits = model.transformer(
-                part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
-            )
-        loss = functional.cross_entropy(logits.float(), part.expected, reduction="sum") / targets
-        torch.autograd.backward(loss)
+    shared = forward if isinstance(forward, DistributedDataParallel) else None
+    processes = 1 if shared is None else torch.distributed.get_world_size()
+    for place, part in enumerate(parts, start=1):
+        alone = nullcontext() if shared is None or place == len(parts) else shared.no_sync()
+        with alone:
+            with autocast(model.device, training.precision):
+                logits = (forward or model.transformer)(
+                    part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
+                )
+            loss = functional.cross_entropy(logits.float(), part.expected, reduction="sum") / targets
+            torch.autograd.backward(loss * processes)  # of which the mean over processes is taken
         total += loss.detach()
         right.append(logits.detach().argmax(-1) == part.expected)
     if training.clip is not None:

@@ -14,12 +14,13 @@ import lengthwise as lw
 from lengthwise.cli.folders import find_model
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
 from lengthwise.cli.pictures import require_picture, save_picture
-from lengthwise.device import Precision, pick_device
+from lengthwise.device import Precision
 from lengthwise.errors import InputError
 from lengthwise.evaluate import Decoding, check_request
 from lengthwise.figures.curves import Line, draw_curves
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.progress import grid_progress
+from lengthwise.ranks import Ranks, joined, own_rank
 from lengthwise.results import Grid
 from lengthwise.solver import Solver
 from lengthwise.tasks.stress import suites
@@ -68,8 +69,13 @@ def run(arguments: list[str]) -> None:
     """Measure, save, draw, print."""
     options = parse(_Evaluate, "evaluate", arguments)
     require_picture(options.save)
+    with joined(options.device) as ranks:
+        _run(options, ranks)
+
+
+def _run(options: _Evaluate, ranks: Ranks) -> None:
     source, folder = find_model(options.model)
-    model = lw.load(source).to(pick_device(options.device))
+    model = lw.load(source).to(ranks.device)
     lengths, counts = DEFAULTS.get(model.task.name, DEFAULT)
     lengths = lengths if options.lengths is None else options.lengths
     counts = counts if options.counts is None else options.counts
@@ -87,6 +93,8 @@ def run(arguments: list[str]) -> None:
     file = options.out or folder / "grids" / f"{_name(options, lengths, counts)}.json"
     console = Console(stderr=True, highlight=False) if options.json else console_for_people()
     grid = _measure(options, folder, model, lengths, counts, file, console)
+    if not ranks.first:
+        return
     picture = options.save or folder / "figures" / f"{file.stem}.png"
     draw(grid, picture, folder.resolve().name)
     if options.json:
@@ -142,6 +150,8 @@ def _stress(options: _Evaluate, folder: Path, model: Solver, lengths: str, count
         file = folder / "grids" / f"{_name(asked, lengths, counts)}.json"
         title = "random, training offsets" if offsets == "training" else suite
         grids[title] = _measure(asked, folder, model, lengths, counts, file, console)
+    if own_rank() > 0:
+        return
     if options.json:
         print(json.dumps({title: grid.to_json() for title, grid in grids.items()}))
         return

@@ -14,6 +14,7 @@ from tyro.conf import FlagCreatePairsOff
 
 from lengthwise.cli.command import COMMANDS
 from lengthwise.errors import InputError
+from lengthwise.ranks import own_rank
 
 Flag = FlagCreatePairsOff[bool]
 
@@ -69,9 +70,12 @@ def require_quotes(command: str, arguments: list[str]) -> None:
 
 
 def console_for_people() -> Console:
-    """Where to print: as wide as the terminal, or 80 characters where it claims to have no width at all."""
-    console = Console(highlight=False)
-    return console if console.width >= 20 else Console(highlight=False, width=80)
+    """Where to print: as wide as the terminal, or 80 characters where it claims to have no width at all.
+
+    Of several processes that share their work, only the first prints.
+    """
+    console = Console(highlight=False, quiet=own_rank() > 0)
+    return console if console.width >= 20 else Console(highlight=False, width=80, quiet=own_rank() > 0)
 
 
 def numbers(text: str, name: str, *, least: int = 1) -> list[int]:

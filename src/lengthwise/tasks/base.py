@@ -182,8 +182,15 @@ class Task(Format):
         given = [block for block in layout.blocks if not block.target]
         return self._pack(Layout(blocks=given, reach=layout.reach), problems, numbering or self._from_one(problems))
 
-    def write_all(self, problems: Problems, *, offsets_seed: int | None = None) -> Batch:
-        """The pages of many problems, packed; with random id offsets drawn from the seed if one is given."""
+    def write_all(
+        self, problems: Problems, *, offsets_seed: int | None = None, only: Int64[Tensor, " chosen"] | None = None
+    ) -> Batch:
+        """The pages of many problems, packed; with random id offsets drawn from the seed if one is given.
+
+        `only` names those that are wanted: they come out as they would among all.
+        """
+        if only is not None and offsets_seed is not None and self.id_policy != "shift":
+            return self.write_all(problems, offsets_seed=offsets_seed).chosen(only)  # ids are drawn page after page
         samples, device = len(problems), problems.digits.device
         source = None if offsets_seed is None else generator(offsets_seed, "offsets", device=device)
         draws: Tensor | None = None
@@ -193,6 +200,8 @@ class Task(Format):
             raise InputError(
                 f"random ids are drawn up to a maximum: give max_ids, one for each level ({', '.join(self.levels)})."
             )
+        if only is not None:
+            problems, draws = problems[only], None if draws is None else draws[:, only]
         parts = (
             self._write_chunk(problems[pages], source, None if draws is None else draws[:, pages])
             for pages in self.chunks(problems)

@@ -74,6 +74,27 @@ class Batch:
             ),
         )
 
+    def chosen(self, pages: Int64[Tensor, " chosen"]) -> "Batch":
+        """Some pages, in any order, copied."""
+        sizes = self.boundaries.diff()[pages]
+        boundaries = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
+        shift = (self.boundaries[pages] - boundaries[:-1]).repeat_interleave(sizes)
+        tokens = torch.arange(shift.shape[0], device=shift.device) + shift
+        tables = self.numbering.tables
+        return Batch(
+            tokens=self.tokens[tokens],
+            position_ids=self.position_ids[:, tokens],
+            targets=self.targets[tokens],
+            boundaries=boundaries,
+            vocabulary=self.vocabulary,
+            levels=self.levels,
+            problems=self.problems[pages],
+            numbering=Numbering(
+                offsets=self.offsets[:, pages],
+                tables=None if tables is None else tuple(table[pages] for table in tables),
+            ),
+        )
+
     @property
     def offsets(self) -> Int32[Tensor, "levels samples"]:
         """Where the ids of each level and page start counting."""
