@@ -38,15 +38,22 @@ MAY_IMPORT: dict[str, set[str]] = {
     "boxing": GROUND | {"tasks", "checkpoint", "models", "solver", "recipe", "presets", "results", "runs", "evaluate"},
     "mistakes": GROUND | {"tasks", "solver", "evaluate", "results"},
     "looking": GROUND | {"solver", "evaluate", "results"},
-    "progress": {"solver", "recipe", "results", "evaluate", "runs"},
+    "progress": {"solver", "recipe", "results", "evaluate", "runs", "jobs"},
     "train": GROUND | {"model", "solver", "recipe", "data", "evaluate", "runs"},
     "focus": GROUND | {"tasks", "results"},
     "figures": {"errors", "files", "tasks", "results", "focus"},
-    "experiments": GROUND | {"tasks", "recipe", "presets", "results", "focus", "figures"},
+    "experiments": GROUND | {"tasks", "recipe", "presets", "results", "focus", "figures", "measurements"},
+    "measurements": set(),
     "processes": GROUND,
-    "reproduce": GROUND
-    | {"processes", "checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
-    | {"figures", "experiments"},
+    "cluster": GROUND | {"processes"},
+    "storage": GROUND,
+    "jobs": GROUND
+    | {"checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
+    | {"measurements", "processes", "storage"},
+    "engines": GROUND | {"jobs", "processes", "cluster", "train"},
+    "sweep": GROUND
+    | {"recipe", "presets", "results", "figures", "measurements", "processes", "storage", "jobs", "engines", "train"},
+    "reproduce": GROUND | {"results", "figures", "experiments", "jobs", "engines", "processes", "train"},
     "web": GROUND
     | {"positions", "tasks", "checkpoint", "models", "solver", "inside", "verdict", "construction", "results"},
 }

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,13 +39,21 @@ def sweep(folder: Path) -> None:
 
 
 @contextmanager
-def locked(file: Path) -> Iterator[bool]:
-    """Hold a lock file, or say False where another process does. The lock goes with its process, however that ends."""
+def locked(file: Path, patience: float = 0.0) -> Iterator[bool]:
+    """Hold a lock file, or say False where another process does, still after so many seconds.
+
+    The lock goes with its process, however that ends.
+    """
     file.parent.mkdir(parents=True, exist_ok=True)
+    until = time.monotonic() + patience
     with file.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    yield False
+                    return
+                time.sleep(0.1)
         yield True

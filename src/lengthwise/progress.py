@@ -1,14 +1,18 @@
 """How work in progress is shown: bars that move on a terminal, plain lines elsewhere."""
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 from lengthwise.evaluate import Progress as CellDone
+from lengthwise.jobs import Job, News
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid
 from lengthwise.runs import Record, Run
@@ -125,3 +129,43 @@ def problem_progress(console: Console, problems: int) -> Iterator[Callable[[int]
     with _bar(console) as bar:
         task = bar.add_task("problems", total=problems)
         yield lambda solved: bar.advance(task, solved)
+
+
+class RunsTable:
+    """Shows many runs: a table of those at work on a terminal; elsewhere nothing but the lines that `say` prints."""
+
+    SHOWN = 24
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._news: dict[str, News] = {}
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+
+    def __enter__(self) -> "RunsTable":
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def hear(self, job: Job, news: News) -> None:
+        """How far a run has come."""
+        self._news[job.folder.name] = news
+        self._draw()
+
+    def say(self, line: str) -> None:
+        """A run has ended, or something else has happened."""
+        ended = line.partition(" ")[2].partition(":")[0]
+        self._news.pop(ended, None)
+        self._console.print(line, soft_wrap=True)
+        self._draw()
+
+    def _draw(self) -> None:
+        if self._live is None:
+            return
+        table = Table("run", "step", "of", "", title=f"{len(self._news)} at work", title_justify="left")
+        for name, news in itertools.islice(self._news.items(), self.SHOWN):
+            table.add_row(name, f"{news.step:,}", f"{news.steps:,}", news.words)
+        self._live.update(table)

@@ -13,68 +13,27 @@ What is done is known by its files: a whole grid is never measured again, a fini
 weights are not needed where all grids are there. Several processes may share the work, each with runs of its own.
 """
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatch
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lengthwise import checkpoint
 from lengthwise.device import pick_device
+from lengthwise.engines import Engine
 from lengthwise.errors import InputError, instead
-from lengthwise.evaluate import evaluate
-from lengthwise.experiments import Case, Claim, Experiment, Measurement, experiment, kinds
-from lengthwise.experiments.plans import SCALES, map_of
+from lengthwise.experiments import Case, Claim, Experiment, experiment, kinds
+from lengthwise.experiments.plans import SCALES
 from lengthwise.figures.saving import save_figure
-from lengthwise.focus import focus
-from lengthwise.looking import average_attention
-from lengthwise.processes import one_by_one, polite, side_by_side
-from lengthwise.recipe import Recipe
-from lengthwise.results import Grid, read_json, write_json
-from lengthwise.runs import Run
-from lengthwise.solver import Solver
-from lengthwise.train import Observer, train
+from lengthwise.jobs import Job
+from lengthwise.processes import Hear, polite
+from lengthwise.results import write_json
+from lengthwise.train import Observer
 
 FIGURES = "figures"
 
 Say = Callable[[str], None]
 """Told in a line what has happened."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """One run: to be trained, unless it is, and measured."""
-
-    folder: Path
-    recipe: Recipe
-    measurements: tuple[Measurement, ...]
-
-    @property
-    def missing(self) -> tuple[Measurement, ...]:
-        """What has not been measured yet."""
-        return tuple(one for one in self.measurements if not _is_whole(self.folder / "grids" / one.file))
-
-    @property
-    def cost(self) -> float:
-        """How long it takes, roughly, in any unit."""
-        model, training = self.recipe.model, self.recipe.training
-        hooks = self.recipe.encoding.build(self.recipe.shape)
-        waiting, pairs = 3e7, 2 if hooks.has_bias and hooks.reach is None else 1
-        return (
-            training.steps * model.layers * pairs * (waiting + training.batch_size * model.width * (model.width + 512))
-        )
-
-    def require_same(self) -> None:
-        """Refuse to take another recipe's run for this one."""
-        if (self.folder / checkpoint.CONFIG).is_file():
-            different = Run(self.folder).recipe.differences(self.recipe)
-            if different:
-                raise InputError(
-                    f"{str(self.folder)!r} holds a run by another recipe: its {different[0]}. Move it away, or give "
-                    "another folder with --out."
-                )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,21 +64,20 @@ def reproduce(
     out: str | Path = "runs/reproduce",
     seeds: Iterable[int] | None = None,
     only: Sequence[str] = (),
-    workers: int = 1,
-    device: str | None = None,
+    engine: Engine | None = None,
     run: bool = True,
     say: Say = lambda line: None,
+    hear: Hear[Job] | None = None,
     observer: Callable[[], Observer] | None = None,
 ) -> list[Report]:
-    """Do what is missing of some figures, several runs at a time if asked to; then draw and compare them.
+    """Do what is missing of some figures, by default one run after the other; then draw and compare them.
 
     `seeds` are those of the scale unless given, `only` keeps to runs whose names match a pattern such as parity-*.
     With `run` false nothing is trained or measured. Runs that fail do not stop the others; they are named in the end.
     """
     experiments = [experiment(one) if isinstance(one, str) else one for one in dict.fromkeys(figures)]
     folder = Path(out)
-    if workers < 1:
-        raise InputError(f"workers must be 1 or more, not {workers}.")
+    engine = engine or Engine(workers=1)
     failed: dict[str, str] = {}
     if run:
         asked = jobs(experiments, scale, folder, seeds, only)
@@ -131,13 +89,13 @@ def reproduce(
             job.require_same()
         todo = [job for job in asked if job.missing]
         if todo:  # refused here, not in every run
-            pick_device(device)
+            pick_device(engine.device)
             _require_room(folder / scale)
         begun = sum(job.folder.is_dir() for job in todo)
         going_on = f", {begun} begun" if begun else ""
         say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already{going_on}")
         with polite():
-            failed = _work(todo, workers, device, say, observer)
+            failed = _work(todo, engine, say, hear, observer)
     reports = [_report(one, scale, folder) for one in experiments]
     if failed:
         name, reason = next(iter(failed.items()))
@@ -210,72 +168,15 @@ def claims_table(out: str | Path) -> str:
 
 
 def _work(
-    todo: Sequence[Job], workers: int, device: str | None, say: Say, observer: Callable[[], Observer] | None
+    todo: Sequence[Job], engine: Engine, say: Say, hear: Hear[Job] | None, observer: Callable[[], Observer] | None
 ) -> dict[str, str]:
     """All jobs; the reasons of those that failed, by the names of their runs."""
-
-    def alone(job: Job) -> str:
-        return work(job, device, None if observer is None else observer())
-
     failed: dict[str, str] = {}
-    outcomes = one_by_one(todo, alone) if workers == 1 else side_by_side(todo, partial(work, device=device), workers)
-    for done, (job, words, well) in enumerate(outcomes, start=1):
+    for done, (job, words, well) in enumerate(engine.do(todo, hear, observer), start=1):
         if not well:
             failed[job.folder.name] = words
         say(f"{done}/{len(todo)} {job.folder.name}: {words if well else f'failed: {words}'}")
     return failed
-
-
-# One run.
-
-
-def work(job: Job, device: str | None = None, observer: Observer | None = None) -> str:
-    """Train and measure a run, as far as that is missing; says in a line how it went."""
-    begun = time.monotonic()
-    chosen = pick_device(device)
-    if not job.missing:
-        return "done already"
-    done = Run(job.folder).step if Run(job.folder).exists else 0
-    run = train(job.recipe, job.folder, resume=True, device=chosen, observer=observer)
-    trained, steps = time.monotonic() - begun, job.recipe.training.steps - done
-    model = run.model.to(chosen).eval()
-    words = [f"{steps:,} steps in {trained:.0f} s" if steps else "trained already"]
-    for one in job.missing:
-        words.append(measure(model, one, job.folder))
-    return f"{', '.join(words)}; {time.monotonic() - begun:.0f} s in all"
-
-
-def measure(model: Solver, asked: Measurement, folder: Path) -> str:
-    """One measurement of a model, into its run folder; says in a few words what came out."""
-    file = folder / "grids" / asked.file
-    if asked.kind == "attention":
-        assert asked.counts is not None
-        found = average_attention(
-            model, length=asked.lengths[0], count=asked.counts[0], samples=asked.samples, name=folder.name
-        )
-        found.save(map_of(file))
-        scores = focus(found)
-        write_json(file, {"kind": "focus", "focus": scores.to_json(), "about": found.about})
-        return f"most on what matters {max(max(layer) for layer in scores.weight):.0%}"
-    grid = evaluate(
-        model,
-        lengths=asked.lengths,
-        counts=asked.counts,
-        samples=asked.samples,
-        decoding=asked.decoding,
-        out=file,
-        name=folder.name,
-    )
-    rates = [rate for row in (grid.answer_accuracy if asked.counts is None else grid.accuracy) for rate in row]
-    return f"mean {sum(rate or 0 for rate in rates) / len(rates):.1%}" + (
-        " decoded" if asked.decoding == "greedy" else ""
-    )
-
-
-def _is_whole(file: Path) -> bool:
-    if not file.is_file():
-        return False
-    return "focus" in read_json(file) if file.name.startswith("focus") else Grid.load(file).complete
 
 
 # Drawing and comparing.

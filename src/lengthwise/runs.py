@@ -118,8 +118,11 @@ class Run:
     # What training writes.
 
     @contextmanager
-    def claimed(self) -> Iterator[None]:
-        """Keep the folder for oneself; refuse where another process has it, or where it is no run's."""
+    def claimed(self, patience: float = 0.0) -> Iterator[None]:
+        """Keep the folder for oneself; refuse where another process has it, or where it is no run's.
+
+        `patience` is how many seconds to wait for the other: one whose machine is cut off may take a while to end.
+        """
         if self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{str(self.folder)!r} is a file: give a folder for the run.")
         foreign = [
@@ -133,7 +136,7 @@ class Run:
             self.recipe  # noqa: B018  read, so that a folder with a model but no run is refused
         with ExitStack() as stack:
             try:
-                alone = stack.enter_context(locked(self.folder / LOCK))
+                alone = stack.enter_context(locked(self.folder / LOCK, patience))
                 if alone:
                     sweep(self.folder)
                     sweep(self.folder / "state")

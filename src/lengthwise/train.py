@@ -14,7 +14,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -66,8 +66,13 @@ def train(
     device: str | torch.device | None = None,
     observer: Observer | None = None,
     tensorboard: bool = False,
+    patience: float = 0.0,
+    on_save: Callable[[], None] = lambda: None,
 ) -> Run:
-    """Train a model into a folder; with `resume`, go on where the run there stopped, or begin if there is none."""
+    """Train a model into a folder; with `resume`, go on where the run there stopped, or begin if there is none.
+
+    `patience` is how many seconds to wait where another process has the folder; `on_save` is called after every save.
+    """
     recipe.check()
     if tensorboard:
         _summary_writer()
@@ -75,8 +80,8 @@ def train(
     with joined(device) as ranks, ExitStack() as stack:
         if recipe.training.batch_size < ranks.size:
             raise InputError(f"a batch of {recipe.training.batch_size} cannot be shared by {ranks.size} processes.")
-        ranks.settle(lambda: _claim(run, recipe, resume or restarted(), stack))
-        session = Session(recipe, run, ranks.device, tensorboard, ranks)
+        ranks.settle(lambda: _claim(run, recipe, resume or restarted(), patience, stack))
+        session = Session(recipe, run, ranks.device, tensorboard, ranks, on_save)
         with _stopping() as stopped:
             session.work(observer if ranks.first else None, stopped)
         if stopped.is_set():
@@ -84,9 +89,9 @@ def train(
     return run
 
 
-def _claim(run: Run, recipe: Recipe, resume: bool, stack: ExitStack) -> None:
+def _claim(run: Run, recipe: Recipe, resume: bool, patience: float, stack: ExitStack) -> None:
     """Keep the folder for this run, as long as the stack stands; refuse where it holds another."""
-    stack.enter_context(run.claimed())
+    stack.enter_context(run.claimed(patience))
     if run.exists:
         if not resume:
             raise InputError(f"{str(run.folder)!r} holds a run already: resume it, or give another folder.")
@@ -112,8 +117,16 @@ def learning_rate(training: Training, step: int) -> float:
 class Session:
     """One process at work on a run: from wherever it stands to the end, or until it is stopped."""
 
-    def __init__(self, recipe: Recipe, run: Run, device: torch.device, tensorboard: bool, ranks: Ranks = ALONE) -> None:
-        self.recipe, self.run, self.ranks = recipe, run, ranks
+    def __init__(
+        self,
+        recipe: Recipe,
+        run: Run,
+        device: torch.device,
+        tensorboard: bool,
+        ranks: Ranks = ALONE,
+        on_save: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.recipe, self.run, self.ranks, self._on_save = recipe, run, ranks, on_save
         self.model = Solver.new(recipe.task, recipe.encoding, recipe.model, seed=recipe.seed).to(device)
         self.model.train()
         self.optimizer = make_optimizer(self.model.transformer, recipe.training)
@@ -325,6 +338,7 @@ class Session:
                 f"step {self.step} cannot be saved in {str(self.run.folder)!r}: {error.strerror or error}; "
                 "the last state saved is whole and can be resumed."
             ) from error
+        self._on_save()
 
     def _state(self) -> dict[str, Tensor]:
         tensors: dict[str, Tensor] = {"sums": self.sums}

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.experiments import Case, Claim, Found, experiment
-from lengthwise.experiments.plans import map_of
+from lengthwise.measurements import map_of
 from lengthwise.focus import Focus
 from lengthwise.results import Grid
 

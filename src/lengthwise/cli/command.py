@@ -21,6 +21,7 @@ COMMANDS = {
     "mistakes": "where a model goes wrong first, and what that foretells of longer problems",
     "attention": "where the heads of a model look, averaged over many problems",
     "reproduce": "a figure of the paper end to end: trained, measured, drawn, compared; resumes",
+    "sweep": "a preset with settings varied and several seeds, on this machine or on a cluster; resumes",
     "construct": "the theorem's model, built and at work",
     "figure": "draw saved results: heatmaps, curves, attention maps, training",
     "serve": "the web page: watch models write, look inside, explore grids",

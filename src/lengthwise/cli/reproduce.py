@@ -12,9 +12,10 @@ from tyro.conf import Positional, arg
 from lengthwise import experiments
 from lengthwise import reproduce as reproducing
 from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
+from lengthwise.engines import Engine
 from lengthwise.errors import InputError
 from lengthwise.experiments.plans import SCALES
-from lengthwise.progress import TrainingProgress
+from lengthwise.progress import RunsTable, TrainingProgress
 from lengthwise.reproduce import Report
 
 
@@ -34,7 +35,14 @@ class _Reproduce:
     only: Annotated[
         tuple[str, ...], arg(help="only runs whose names, seeds apart, match one of these: 'windowed-*'")
     ] = ()
-    workers: Annotated[int, arg(help="runs at a time, a process each; on one GPU small models gain from several")] = 1
+    workers: Annotated[
+        int | None, arg(help="runs at a time, a process each (1; with --per-gpu as many as the GPUs take)")
+    ] = None
+    per_gpu: Annotated[int | None, arg(help="runs at a time on each GPU: small models leave a large one idle")] = None
+    on: Annotated[Literal["local", "ray"], arg(help="this machine, or a Ray cluster; needs the extra [cluster]")] = (
+        "local"
+    )
+    address: Annotated[str | None, arg(help="of the Ray cluster; by default RAY_ADDRESS, or one started here")] = None
     device: Annotated[str, arg(help="cpu, cuda, or auto for the best there is")] = "auto"
     report: Annotated[Flag, arg(help="run nothing: draw and compare what is there")] = False
     table: Annotated[Flag, arg(help="run nothing: print all claims of the paper, compared, as Markdown")] = False
@@ -56,20 +64,28 @@ def run(arguments: list[str]) -> None:
         return
     names = list(experiments.kinds()) if "all" in options.names else list(options.names)
     console = Console(stderr=True, highlight=False) if options.json else console_for_people()
-    live = options.workers == 1 and not options.json
+    engine = Engine(
+        on=options.on,
+        workers=options.workers or (1 if options.on == "local" and options.per_gpu is None else None),
+        per_gpu=options.per_gpu or 1,
+        address=options.address,
+        device=None if options.device == "auto" else options.device,
+    )
+    alone = engine.workers == 1 and not options.json
     try:
-        reports = reproducing.reproduce(
-            names,
-            scale=options.scale,
-            out=options.out,
-            seeds=None if options.seeds is None else numbers(options.seeds, "--seeds", least=0),
-            only=options.only,
-            workers=options.workers,
-            device=options.device,
-            run=not options.report,
-            say=lambda line: console.print(line, soft_wrap=True),
-            observer=(lambda: TrainingProgress(console)) if live else None,
-        )
+        with RunsTable(console) as table:
+            reports = reproducing.reproduce(
+                names,
+                scale=options.scale,
+                out=options.out,
+                seeds=None if options.seeds is None else numbers(options.seeds, "--seeds", least=0),
+                only=options.only,
+                engine=engine,
+                run=not options.report,
+                say=table.say,
+                hear=table.hear,
+                observer=(lambda: TrainingProgress(console)) if alone else None,
+            )
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"stopped; what is done is kept in {options.out}, and the same command goes on."

@@ -31,7 +31,7 @@ class _Common:
 
 def run(arguments: list[str]) -> None:
     """Train, with progress."""
-    asked = _Asked.of(arguments)
+    asked = Asked.of(arguments)
     recipe, options = asked.read(lw.presets.get(asked.preset))
     device = pick_device(options.device)
     folder = options.out or Path("runs") / recipe.name
@@ -61,7 +61,7 @@ def run(arguments: list[str]) -> None:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """The arguments, parted: which options there are depends on the preset, and on the encoding if another is named."""
 
     preset: str
@@ -69,7 +69,7 @@ class _Asked:
     rest: list[str]
 
     @classmethod
-    def of(cls, arguments: list[str]) -> "_Asked":
+    def of(cls, arguments: list[str]) -> "Asked":
         names = lw.presets.names()
         places = [
             place

@@ -12,8 +12,9 @@ import sys
 from lengthwise.discovery import discover
 from lengthwise.errors import InputError, instead
 from lengthwise.experiments.base import Experiment, Found
-from lengthwise.experiments.plans import Case, Measurement, Scale
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.verdicts import Claim, Verdict
+from lengthwise.measurements import Measurement
 
 __all__ = ["Case", "Claim", "Experiment", "Found", "Measurement", "Scale", "Verdict", "experiment", "kinds"]
 

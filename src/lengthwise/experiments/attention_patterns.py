@@ -22,12 +22,13 @@ from matplotlib.figure import Figure
 
 from lengthwise.experiments import methods
 from lengthwise.experiments.base import Experiment, Found
-from lengthwise.experiments.plans import Case, Measurement, Scale, map_of
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed
 from lengthwise.experiments.verdicts import Claim, judged, per_cent
 from lengthwise.figures.attention import draw_heads
 from lengthwise.figures.focus import draw_focus
 from lengthwise.focus import Focus
+from lengthwise.measurements import Measurement, map_of
 from lengthwise.results import AttentionMap, read_json
 
 SIZE = 11

@@ -15,9 +15,10 @@ from typing import ClassVar
 from matplotlib.figure import Figure
 
 from lengthwise.errors import InputError
-from lengthwise.experiments.plans import Case, Measurement, Scale
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.verdicts import Claim, per_cent
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
+from lengthwise.measurements import Measurement
 from lengthwise.results import Grid
 
 

@@ -17,10 +17,11 @@ from typing import ClassVar
 from matplotlib.figure import Figure
 
 from lengthwise.experiments.base import Experiment, Found
-from lengthwise.experiments.plans import Case, Measurement, Scale
+from lengthwise.experiments.plans import Case, Scale
 from lengthwise.experiments.setups import addition_scales, case, windowed
 from lengthwise.experiments.verdicts import Claim, judged, learned, per_cent, reached
 from lengthwise.figures.curves import Line, draw_curve_panels
+from lengthwise.measurements import Measurement
 
 METHODS = {"nope": "NoPE", "rope": "RoPE", "fire": "FIRE", "fire-authors": "FIRE, authors' code"}
 COUPLED = "Position Coupling, scratchpad"

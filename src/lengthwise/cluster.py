@@ -1,0 +1,112 @@
+"""Many pieces of work on a Ray cluster, which schedules them and begins them again where a machine has died.
+
+The same shape as `processes.side_by_side`: outcomes as they come, news on the way. The package must be installed on all
+machines of the cluster, in the same version; Ray itself comes with the extra [cluster].
+"""
+
+import importlib
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+from lengthwise.errors import InputError
+from lengthwise.processes import Hear, Outcome, attempt, heard_by
+
+Piece = TypeVar("Piece")
+
+RETRIES = 8
+"""How often a piece of work is begun again whose machine has died."""
+POLL_SECONDS = 0.3
+SECONDS_TO_SAVE = 30.0
+
+
+def on_cluster(
+    pieces: Sequence[Piece],
+    work: Callable[[Piece], str],
+    *,
+    address: str | None = None,
+    per_gpu: int = 1,
+    hear: Hear[Piece] | None = None,
+) -> Iterator[Outcome[Piece]]:
+    """All pieces, as many at a time as the cluster has room for: a core each, and a share of a GPU where there are any.
+
+    Without an address, that of the environment (RAY_ADDRESS) or of a cluster on this machine; else one is started here.
+    """
+    ray = _ray()
+    begun = not ray.is_initialized()
+    if begun:
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise InputError(f"the Ray cluster at {address!r} cannot be reached: {error}.") from error
+    try:
+        yield from _all(ray, pieces, work, per_gpu, hear)
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise InputError("Ray is not installed: pip install 'lengthwise[cluster]'.") from error
+
+
+class _Board:
+    """Where pieces of work tell how they go; it lives beside whoever waits."""
+
+    def __init__(self) -> None:
+        self._news: dict[int, Any] = {}
+
+    def put(self, number: int, news: Any) -> None:
+        self._news[number] = news
+
+    def take(self) -> dict[int, Any]:
+        news, self._news = self._news, {}
+        return news
+
+
+def _do(work: Callable[[Piece], str], piece: Piece, number: int, board: Any) -> tuple[str, bool]:
+    """On some machine of the cluster: one piece of work. A cancellation is a wish to stop, and it may save."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with heard_by(lambda news: board.put.remote(number, news)):
+        return attempt(work, piece)
+
+
+def _all(
+    ray: Any, pieces: Sequence[Piece], work: Callable[[Piece], str], per_gpu: int, hear: Hear[Piece] | None
+) -> Iterator[Outcome[Piece]]:
+    gpus = ray.cluster_resources().get("GPU", 0)
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
+        ray.get_runtime_context().get_node_id(), soft=True
+    )
+    board = ray.remote(_Board).options(num_cpus=0, scheduling_strategy=here).remote()
+    task = ray.remote(_do).options(num_cpus=1, num_gpus=1 / per_gpu if gpus else 0, max_retries=RETRIES)
+    running = {task.remote(work, piece, number, board): number for number, piece in enumerate(pieces)}
+    try:
+        while running:
+            ended, _ = ray.wait(list(running), num_returns=1, timeout=POLL_SECONDS)
+            for number, news in ray.get(board.take.remote()).items():
+                if hear is not None:
+                    hear(pieces[number], news)
+            for reference in ended:
+                number = running.pop(reference)
+                yield pieces[number], *_outcome(ray, reference)
+    finally:
+        for reference in running:
+            ray.cancel(reference, force=False)
+        if running:
+            ray.wait(list(running), num_returns=len(running), timeout=SECONDS_TO_SAVE)
+
+
+def _outcome(ray: Any, reference: Any) -> tuple[str, bool]:
+    try:
+        words, well = ray.get(reference)
+    except ray.exceptions.TaskCancelledError:
+        return "stopped", False
+    except ray.exceptions.RayError as error:
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[-1] if str(error).strip() else ''}", False
+    return words, well
