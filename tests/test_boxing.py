@@ -10,7 +10,7 @@ import pytest
 import lengthwise as lw
 from lengthwise import boxing, models
 from lengthwise.boxing import box, train_command
-from lengthwise.cli.train import _Asked
+from lengthwise.cli.train import Asked
 from lengthwise.recipe import Recipe
 from lengthwise.runs import Run
 from lengthwise.solver import Solution
@@ -104,7 +104,7 @@ def adder(with_encoding: str | None = None, **changes: Any) -> Recipe:
 def test_the_command_leads_to_the_same_recipe(recipe: Recipe, command: str | None) -> None:
     assert train_command(recipe) == command
     if command is not None:
-        asked = _Asked.of(command.split()[2:])
+        asked = Asked.of(command.split()[2:])
         again, _ = asked.read(lw.presets.get(asked.preset))
         assert replace(again, watch=recipe.watch) == recipe
 

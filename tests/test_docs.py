@@ -62,7 +62,7 @@ from lengthwise.experiments.setups import addition_scales, case
     names: dict[str, Any] = {"__name__": "heads"}
     exec(imports + block, names)
     figure = names["AdditionHeads"]()
-    reports = reproduce([figure], scale="smoke", out=tmp_path, device="cpu")
+    reports = reproduce([figure], scale="smoke", out=tmp_path)
     assert [(report.name, report.state.runs, list(report.pictures)) for report in reports] == [
         ("addition-heads", 2, ["addition-heads"])
     ]

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 
 import lengthwise as lw
+from lengthwise import jobs as working
 from lengthwise import processes
-from lengthwise import reproduce as reproducing
+from lengthwise.engines import Engine
 from lengthwise.experiments import Measurement, experiment, kinds
+from lengthwise.jobs import Job
 from lengthwise.recipe import Recipe
-from lengthwise.reproduce import Job, Report, State, claims_table, jobs, reproduce, state
+from lengthwise.reproduce import Report, State, claims_table, jobs, reproduce, state
 from lengthwise.results import Grid
 from lengthwise.runs import STATE, Record, Run
 from lengthwise.solver import Solver
@@ -27,6 +29,7 @@ from lengthwise.solver import Solver
 FIGURE = "addition-zero-padding"
 PADDED, UNPADDED = "windowed-addition-seed0", "windowed-addition-unpadded-seed0"
 """Two runs of that figure that take no time, our own."""
+ONE, TWO = Engine(workers=1, device="cpu"), Engine(workers=2, device="cpu")
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +64,7 @@ def interrupt() -> None:
 
 def do(out: Path, **options: Any) -> Report:
     """The two runs, as far as they are missing."""
-    asked = {"scale": "smoke", "only": ["windowed-*"], "device": "cpu", **options}
+    asked = {"scale": "smoke", "only": ["windowed-*"], "engine": ONE, **options}
     (report,) = reproduce([FIGURE], out=out, **asked)
     return report
 
@@ -156,7 +159,7 @@ def test_what_is_trained_but_not_measured_is_only_measured(out: Path, whole: Pat
 
 def test_only_the_measurement_that_is_missing_is_made(tmp_path: Path) -> None:
     """Parity is measured twice, and attention on top of a grid, by another figure."""
-    only: dict[str, Any] = {"scale": "smoke", "out": tmp_path, "device": "cpu", "only": ["windowed-parity"]}
+    only: dict[str, Any] = {"scale": "smoke", "out": tmp_path, "engine": ONE, "only": ["windowed-parity"]}
     reproduce(["parity"], **only)
     run = tmp_path / "smoke" / "windowed-parity-seed0"
     given, decoded = (
@@ -178,7 +181,7 @@ def test_another_figure_measures_a_run_that_is_there_and_trains_nothing(out: Pat
         scale="smoke",
         out=out,
         only=["windowed-addition"],
-        device="cpu",
+        engine=ONE,
         say=said.append,
         observer=lambda: onlooker,
     )
@@ -192,7 +195,7 @@ def test_another_figure_measures_a_run_that_is_there_and_trains_nothing(out: Pat
     missing = only_grid(out / "smoke" / PADDED)
     missing.unlink()
     figures = [FIGURE, "attention-patterns"]
-    reproduce(figures, scale="smoke", out=out, only=["windowed-addition"], device="cpu", observer=lambda: onlooker)
+    reproduce(figures, scale="smoke", out=out, only=["windowed-addition"], engine=ONE, observer=lambda: onlooker)
     assert onlooker.told == []
     after = stamps(out / "smoke")
     assert {name for name in before if after[name] != before[name]} == {f"{PADDED}/grids/{missing.name}"}
@@ -266,7 +269,7 @@ def test_a_run_by_another_recipe_is_refused_before_anything_is_begun(part: str, 
 def test_a_run_that_fails_does_not_stop_the_others_and_is_named(
     tmp_path: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measure, said = reproducing.measure, list[str]()
+    measure, said = working.measure, list[str]()
 
     def refuse(model: Solver, asked: Measurement, folder: Path) -> str:
         if folder.name == first:
@@ -275,7 +278,7 @@ def test_a_run_that_fails_does_not_stop_the_others_and_is_named(
 
     first, second = (job.folder.name for job in jobs([experiment(FIGURE)], "smoke", tmp_path, only=["windowed-*"]))
     with monkeypatch.context() as patch:
-        patch.setattr(reproducing, "measure", refuse)
+        patch.setattr(working, "measure", refuse)
         with pytest.raises(lw.InputError) as error:
             do(tmp_path, say=said.append)
     assert str(error.value) == f"1 of 2 runs failed; {first}: the ink has dried."
@@ -305,14 +308,14 @@ def test_a_damaged_state_fails_its_own_run_only(tmp_path: Path, whole: Path) -> 
 
 
 def test_whatever_goes_wrong_in_a_run_the_others_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure = reproducing.measure
+    measure = working.measure
 
     def break_down(model: Solver, asked: Measurement, folder: Path) -> str:
         if folder.name == PADDED:
             raise RuntimeError("CUDA error: out of luck")
         return measure(model, asked, folder)
 
-    monkeypatch.setattr(reproducing, "measure", break_down)
+    monkeypatch.setattr(working, "measure", break_down)
     with pytest.raises(lw.InputError, match=rf"^1 of 2 runs failed; {PADDED}: RuntimeError: CUDA error: out of luck"):
         do(tmp_path)
     assert only_grid(tmp_path / "smoke" / UNPADDED).is_file()
@@ -323,7 +326,7 @@ def test_whatever_goes_wrong_in_a_run_the_others_go_on(tmp_path: Path, monkeypat
 
 def test_several_processes_yield_what_one_does(tmp_path: Path, whole: Path) -> None:
     said: list[str] = []
-    report = do(tmp_path, workers=2, say=said.append)
+    report = do(tmp_path, engine=TWO, say=said.append)
     assert report.state == State(runs=2, wanted=4)
     assert grids(tmp_path / "smoke") == grids(whole / "smoke")
     assert len(grids(tmp_path / "smoke")) == 2
@@ -331,18 +334,18 @@ def test_several_processes_yield_what_one_does(tmp_path: Path, whole: Path) -> N
     assert [line.split(" ")[0] for line in said[1:]] == ["1/2", "2/2"]
     assert {line.split(" ")[1] for line in said[1:]} == {f"{PADDED}:", f"{UNPADDED}:"}
     before = signal.getsignal(signal.SIGTERM)
-    do(tmp_path, workers=2)
+    do(tmp_path, engine=TWO)
     assert signal.getsignal(signal.SIGTERM) == before
 
 
 IN_PROCESS = processes._in_process
 
 
-def work_or_vanish(work: Callable[[Job], str], job: Job, pipe: Connection) -> None:
+def work_or_vanish(work: Callable[[Job], str], job: Job, pipe: Connection, gpu: str | None) -> None:
     """One of the processes is gone all at once, as when the kernel kills it for want of memory."""
     if job.folder.name == UNPADDED:
         os._exit(1)
-    IN_PROCESS(work, job, pipe)
+    IN_PROCESS(work, job, pipe, gpu)
 
 
 def test_what_fails_in_a_process_of_its_own_is_told_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -350,7 +353,7 @@ def test_what_fails_in_a_process_of_its_own_is_told_as_well(tmp_path: Path, monk
     monkeypatch.setattr(processes, "_in_process", work_or_vanish)
     said: list[str] = []
     with pytest.raises(lw.InputError, match=r"^2 of 2 runs failed; windowed-addition-"):
-        do(tmp_path, workers=2, say=said.append)
+        do(tmp_path, engine=TWO, say=said.append)
     told = dict(line.split(" ", 1)[1].split(": failed: ") for line in said[1:])
     assert set(told) == {PADDED, UNPADDED}
     assert told[UNPADDED] == "its process ended without a word"
@@ -458,7 +461,7 @@ def test_what_is_stopped_while_it_trains_goes_on_from_there(
                 scale="small",
                 out=tmp_path / "out",
                 only=[name.removesuffix("-seed0")],
-                device="cpu",
+                engine=ONE,
                 observer=lambda onlooker=onlooker: onlooker,  # type: ignore[misc]
             )
         assert onlooker.told == [f"{name} after {step}"]
@@ -529,15 +532,13 @@ def test_a_figure_named_twice_is_done_once(out: Path) -> None:
     [
         ([FIGURE, "pairity"], {}, "There is no figure 'pairity': did you mean 'parity'"),
         ([FIGURE], {"scale": "huge"}, "There is no scale 'huge': choose one of smoke, small, paper"),
-        ([FIGURE], {"workers": 0}, "workers must be 1 or more, not 0"),
-        ([FIGURE], {"workers": -1, "run": False}, "workers must be 1 or more, not -1"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_begun(
     names: list[str], options: dict[str, Any], words: str, tmp_path: Path
 ) -> None:
     with pytest.raises(lw.InputError, match=words):
-        reproduce(names, out=tmp_path / "out", device="cpu", **{"scale": "smoke", "only": ["windowed-*"], **options})
+        reproduce(names, out=tmp_path / "out", engine=ONE, **{"scale": "smoke", "only": ["windowed-*"], **options})
     assert list(tmp_path.iterdir()) == []
 
 

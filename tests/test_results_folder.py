@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from lengthwise import experiments
-from lengthwise.reproduce import Job, claims_table, jobs
+from lengthwise.jobs import Job
+from lengthwise.reproduce import claims_table, jobs
 from lengthwise.results import Grid
 from lengthwise.runs import Run
 

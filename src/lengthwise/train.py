@@ -192,24 +192,23 @@ class Session:
                 noted = time.monotonic()
             if watch.validate_every and (self.step % watch.validate_every == 0 or last) and self.ranks.first:
                 self._note(self._validation_record(), observer)
-            halt, due = self._agree(stopped.is_set(), time.monotonic() - saved > watch.save_seconds)
-            if due and not (last or halt):
+            if not last and self._agreed(time.monotonic() - saved > watch.save_seconds and self.ranks.first):
                 self._save()
                 saved = time.monotonic()
             if observer is not None:
                 observer.advance(self.step, self.ranks.size * tokens / (time.monotonic() - begun))
+            halt = self._agreed(stopped.is_set())
         self._save()
         if halt:
             stopped.set()  # for everyone, whichever process was asked
         if self.step == training.steps and self.ranks.first:
             self.run.drop_state()
 
-    def _agree(self, asked: bool, due: bool) -> tuple[bool, bool]:
-        """Whether to stop, and whether to save now. Processes that share a run agree on both, every few steps."""
+    def _agreed(self, wanted: bool) -> bool:
+        """Whether anyone wants to save or to stop. Processes that share a run ask each other every few steps only."""
         if self.ranks.size > 1 and self.step % AGREE_EVERY:
-            return False, False
-        stop, save = self.ranks.any(asked, due and self.ranks.first)
-        return stop, save
+            return False
+        return self.ranks.any(wanted)[0]
 
     def _shared(self, feed: Feed) -> torch.nn.Module:
         """The model, or what shares its gradients with the other processes."""

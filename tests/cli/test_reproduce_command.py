@@ -37,7 +37,7 @@ def in_a_new_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The two runs, made without the command."""
     folder = tmp_path_factory.mktemp("whole")
-    reproduce([FIGURE], scale="smoke", out=folder, only=["windowed-*"], device="cpu")
+    reproduce([FIGURE], scale="smoke", out=folder, only=["windowed-*"])
     return folder
 
 
@@ -159,7 +159,7 @@ def test_all_are_all(capsys: pytest.CaptureFixture[str], done: Path) -> None:
 
 
 def test_a_report_runs_nothing(capsys: pytest.CaptureFixture[str], done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lengthwise.reproduce.work", lambda *job: pytest.fail("nothing is to be run"))
+    monkeypatch.setattr("lengthwise.engines.work", lambda *job, **options: pytest.fail("nothing is to be run"))
     shutil.rmtree(done / "smoke" / "windowed-addition-unpadded-seed0")
     shutil.rmtree(done / "smoke" / "figures")
     before = contents(done)
@@ -240,10 +240,10 @@ def test_bad_input_leaves_nothing(
 def test_runs_that_fail_are_told_in_one_sentence_at_the_end(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> str:
+    def fail(*_: object, **options: object) -> str:
         raise lw.InputError("the disk is full.")
 
-    monkeypatch.setattr("lengthwise.reproduce.work", fail)
+    monkeypatch.setattr("lengthwise.engines.work", fail)
     out, err = run(capsys, "reproduce", FIGURE, *QUICK, expect=2)
     assert err.startswith("lengthwise: 2 of 2 runs failed; windowed-addition")
     assert err.endswith("the disk is full.\n")
@@ -300,7 +300,7 @@ def test_help_explains_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     told: dict[str, Any] = explanations(_Reproduce)
     assert "NAME …" in plain(out)
     for name, text in told.items():
-        assert name == "names" or f"--{name}" in out
+        assert name == "names" or f"--{name.replace('_', '-')}" in out
         assert plain(text) in plain(out), f"--{name} is not explained"
 
 

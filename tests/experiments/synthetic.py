@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from lengthwise.experiments import Case, Claim, Found, experiment
-from lengthwise.measurements import map_of
 from lengthwise.focus import Focus
+from lengthwise.measurements import map_of
 from lengthwise.results import Grid
 
 Rate = Callable[[int, int | None], float]

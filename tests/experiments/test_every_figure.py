@@ -44,7 +44,7 @@ def size(png: Path) -> tuple[int, int]:
 @pytest.mark.parametrize("name", kinds())
 def test_a_figure_is_trained_measured_drawn_and_compared(name: str, out: Path) -> None:
     cases = experiment(name).plan("smoke")
-    (report,) = reproduce([name], scale="smoke", out=out, device="cpu")
+    (report,) = reproduce([name], scale="smoke", out=out)
     assert (report.name, report.scale) == (name, "smoke")
 
     assert report.state == State(runs=len(cases), wanted=len(cases)) == state(experiment(name), "smoke", out)

@@ -66,8 +66,8 @@ def run(arguments: list[str]) -> None:
     console = Console(stderr=True, highlight=False) if options.json else console_for_people()
     engine = Engine(
         on=options.on,
-        workers=options.workers or (1 if options.on == "local" and options.per_gpu is None else None),
-        per_gpu=options.per_gpu or 1,
+        workers=1 if options.workers is None and options.per_gpu is None and options.on == "local" else options.workers,
+        per_gpu=1 if options.per_gpu is None else options.per_gpu,
         address=options.address,
         device=None if options.device == "auto" else options.device,
     )
