@@ -6,6 +6,7 @@ machines of the cluster, in the same version; Ray itself comes with the extra [c
 
 import importlib
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -36,6 +37,7 @@ def on_cluster(
     ray = _ray()
     begun = not ray.is_initialized()
     if begun:
+        _require_answer(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
         except (ConnectionError, RuntimeError, ValueError) as error:
@@ -52,6 +54,18 @@ def _ray() -> Any:
         return importlib.import_module("ray")
     except ImportError as error:
         raise InputError("Ray is not installed: pip install 'lengthwise[cluster]'.") from error
+
+
+def _require_answer(address: str | None) -> None:
+    """Refuse an address where nobody answers: Ray itself would try for minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return  # `auto`, or the environment's: Ray knows where that is
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=10).close()
+    except (OSError, OverflowError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"the Ray cluster at {address!r} cannot be reached: {reason}.") from error
 
 
 class _Board:
@@ -83,13 +97,13 @@ def _all(
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=True
     )
-    board = ray.remote(_Board).options(num_cpus=0, scheduling_strategy=here).remote()
+    board = ray.remote(_Board).options(num_cpus=0, max_restarts=-1, scheduling_strategy=here).remote()
     task = ray.remote(_do).options(num_cpus=1, num_gpus=1 / per_gpu if gpus else 0, max_retries=RETRIES)
     running = {task.remote(work, piece, number, board): number for number, piece in enumerate(pieces)}
     try:
         while running:
             ended, _ = ray.wait(list(running), num_returns=1, timeout=POLL_SECONDS)
-            for number, news in ray.get(board.take.remote()).items():
+            for number, news in _news(ray, board).items():
                 if hear is not None:
                     hear(pieces[number], news)
             for reference in ended:
@@ -100,6 +114,14 @@ def _all(
             ray.cancel(reference, force=False)
         if running:
             ray.wait(list(running), num_returns=len(running), timeout=SECONDS_TO_SAVE)
+
+
+def _news(ray: Any, board: Any) -> dict[int, Any]:
+    try:
+        found: dict[int, Any] = ray.get(board.take.remote(), timeout=5)
+    except ray.exceptions.RayError:  # the board's own machine has died, and it will be back elsewhere
+        return {}
+    return found
 
 
 def _outcome(ray: Any, reference: Any) -> tuple[str, bool]:
