@@ -72,7 +72,7 @@ from lengthwise.experiments.setups import addition_scales, case
 
 def test_linked_files_exist() -> None:
     documents = ("README.md", "CONTRIBUTING.md", "docs/architecture.md", "docs/paper-differences.md", "docs/results.md")
-    for document in (*documents, "docs/performance.md", "docs/web.md", "results/README.md"):
+    for document in (*documents, "docs/performance.md", "docs/web.md", "docs/scaling.md", "results/README.md"):
         text = (ROOT / document).read_text(encoding="utf-8")
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert ((ROOT / document).parent / target).exists(), f"{document} links to {target}"
