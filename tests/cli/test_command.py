@@ -32,7 +32,14 @@ def test_every_command_has_help_and_refuses_what_it_does_not_know(
 ) -> None:
     out, _ = run(capsys, name, "--help")
     assert out.startswith(f"usage: lengthwise {name}")
-    first = {"train": "adder-tiny", "show": "57+48", "solve": "57+48", "list": "", "demo": ""}.get(name, "nothing")
+    first = {
+        "train": "adder-tiny",
+        "sweep": "adder-tiny",
+        "show": "57+48",
+        "solve": "57+48",
+        "list": "",
+        "demo": "",
+    }.get(name, "nothing")
     sentence = refused(capsys, name, *[first][: bool(first)], "--nonsense")
     assert "--nonsense" in sentence
     assert f"lengthwise {name}" in sentence
