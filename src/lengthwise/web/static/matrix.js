@@ -175,15 +175,17 @@ export async function openMatrix(dialog, offer, page, asked, from, layer, head, 
     draw();
   }
 
-  canvas.onpointermove = (event) => {
-    if (!matrix) return;
+  /** Go to the cell under the pointer; false if it is there already, or if there is none. */
+  function pointed(event) {
     const { count, cell, top, left } = measures();
     const [x, y] = [Math.floor((event.offsetX - left) / cell), Math.floor((event.offsetY - top) / cell)];
-    if (x >= 0 && y >= 0 && x < count && y < count && (x !== column || y !== row)) {
-      [row, column] = [y, x];
-      say();
-    }
-  };
+    if (x < 0 || y < 0 || x >= count || y >= count || (x === column && y === row)) return false;
+    [row, column] = [y, x];
+    say();
+    return true;
+  }
+
+  canvas.onpointermove = (event) => matrix && pointed(event);
   canvas.onkeydown = (event) => {
     if (!matrix) return;
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
@@ -198,7 +200,8 @@ export async function openMatrix(dialog, offer, page, asked, from, layer, head, 
       choose(row);
     }
   };
-  canvas.onclick = () => {
+  canvas.onclick = (event) => {
+    if (!matrix || pointed(event)) return; // a finger chooses a cell first, and goes there with the second tap
     dialog.close();
     choose(row);
   };

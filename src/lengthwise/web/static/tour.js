@@ -81,7 +81,7 @@ export class Tour {
         title: 'The theorem',
         text: [
           'Is it luck of training? The paper proves that one layer of four heads can add, by writing the weights down. Here they are at work, in the same program as all the other models.',
-          `For thirty numbers of thirty digits it takes ${theorem?.width ?? 41} dimensions and ${count(theorem?.parameters ?? 19926)} parameters, none of them trained. Look at its heads: the first looks at the two digits to add, the second at the two added just before, for the carry; the third asks whether a column is left, the fourth whether a number is. What they need not weigh goes to the $ at the beginning.`,
+          `For thirty numbers of thirty digits it takes ${theorem?.width ?? 41} dimensions and ${count(theorem?.parameters ?? 19926)} parameters, none of them trained. Look at its heads: the first looks at the two digits to add, the second at the two added just before, for the carry; the third asks whether a column is left, the fourth whether a number is. A share of each goes to the $ at the beginning: what is left of it tells how many digits were found.`,
         ],
         prepare: () => this.#ask({ model: 'theorem', levels: null }),
         pointing: true,
