@@ -23,7 +23,7 @@ from tyro.conf import arg
 import lengthwise as lw
 from lengthwise.data import Feed
 from lengthwise.evaluate import measure_cell
-from lengthwise.train import learn, make_optimizer
+from lengthwise.learning import learn, make_optimizer
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 PEAK = 990e12

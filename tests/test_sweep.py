@@ -150,7 +150,6 @@ def test_the_usual_grid_goes_three_times_as_far_as_training() -> None:
     [
         ({"width": [1]}, "'width' is no setting of a recipe"),
         ({"model.widht": [1]}, "model has no setting 'widht': did you mean 'width'"),
-        ({"model.width": [8, 8]}, "named twice"),
         ({"model.width": [0]}, "width"),
         ({"encoding": ["rottary"]}, "rotary"),
         ({"seed.x": [1]}, "'seed.x' is no setting"),
@@ -177,6 +176,12 @@ def test_what_cannot_be_varied_is_refused(vary: dict[str, list[object]], words: 
 def test_engines_that_make_no_sense_are_refused(make: Callable[[], Engine], words: str) -> None:
     with pytest.raises(lw.InputError, match=words):
         make()
+
+
+def test_a_value_named_twice_is_refused(recipe: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(lw.InputError, match="named twice"):
+        sweep(recipe, vary={"model.width": [8, 8]}, measurement=SMALL, out=tmp_path, engine=HERE)
+    assert list(tmp_path.iterdir()) == []
 
 
 # Runs that are kept elsewhere.

@@ -23,12 +23,12 @@ from torch.nn import functional
 
 import lengthwise as lw
 from lengthwise.data import Examples, Feed
+from lengthwise.learning import learn, learning_rate, make_optimizer
 from lengthwise.model.transformer import Transformer
 from lengthwise.randomness import derive
 from lengthwise.recipe import Recipe, Training, Watch
 from lengthwise.runs import STATE, Record, Run
 from lengthwise.solver import Solver
-from lengthwise.train import learn, learning_rate, make_optimizer
 from test_recipe import tiny
 
 

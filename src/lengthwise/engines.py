@@ -16,7 +16,7 @@ import torch
 from lengthwise.cluster import on_cluster
 from lengthwise.errors import InputError
 from lengthwise.jobs import Job, work
-from lengthwise.processes import Hear, Outcome, one_by_one, side_by_side
+from lengthwise.processes import Hear, Outcome, one_by_one, polite, side_by_side
 from lengthwise.train import Observer
 
 PATIENCE = 120.0
@@ -64,6 +64,22 @@ class Engine:
         if workers == 1:
             return one_by_one(jobs, partial(work, device=self.device, observer=observer), hear)
         return side_by_side(jobs, partial(work, device=self.device), workers, hear, self._gpus())
+
+    def do_all(
+        self,
+        jobs: Sequence[Job],
+        say: Callable[[str], None],
+        hear: Hear[Job] | None = None,
+        observer: Callable[[], Observer] | None = None,
+    ) -> dict[str, str]:
+        """All jobs, with a line for each; the reasons of those that failed, by the names of their runs."""
+        failed: dict[str, str] = {}
+        with polite():
+            for done, (job, words, well) in enumerate(self.do(jobs, hear, observer), start=1):
+                if not well:
+                    failed[job.folder.name] = words
+                say(f"{done}/{len(jobs)} {job.folder.name}: {words if well else f'failed: {words}'}")
+        return failed
 
     @property
     def room(self) -> int:

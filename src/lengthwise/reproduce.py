@@ -26,7 +26,7 @@ from lengthwise.experiments import Case, Claim, Experiment, experiment, kinds
 from lengthwise.experiments.plans import SCALES
 from lengthwise.figures.saving import save_figure
 from lengthwise.jobs import Job
-from lengthwise.processes import Hear, polite
+from lengthwise.processes import Hear
 from lengthwise.results import write_json
 from lengthwise.train import Observer
 
@@ -94,8 +94,7 @@ def reproduce(
         begun = sum(job.folder.is_dir() for job in todo)
         going_on = f", {begun} begun" if begun else ""
         say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already{going_on}")
-        with polite():
-            failed = _work(todo, engine, say, hear, observer)
+        failed = engine.do_all(todo, say, hear, observer)
     reports = [_report(one, scale, folder) for one in experiments]
     if failed:
         name, reason = next(iter(failed.items()))
@@ -165,18 +164,6 @@ def claims_table(out: str | Path) -> str:
                 f"| {claim.verdict} |"
             )
     return "\n".join(lines) + "\n"
-
-
-def _work(
-    todo: Sequence[Job], engine: Engine, say: Say, hear: Hear[Job] | None, observer: Callable[[], Observer] | None
-) -> dict[str, str]:
-    """All jobs; the reasons of those that failed, by the names of their runs."""
-    failed: dict[str, str] = {}
-    for done, (job, words, well) in enumerate(engine.do(todo, hear, observer), start=1):
-        if not well:
-            failed[job.folder.name] = words
-        say(f"{done}/{len(todo)} {job.folder.name}: {words if well else f'failed: {words}'}")
-    return failed
 
 
 # Drawing and comparing.

@@ -38,7 +38,7 @@ class Mirror:
         self.address, self.folder = address, folder
         self._pushed: dict[str, tuple[int, int]] = {}
 
-    def fetch(self, *, deep: bool = True, only: tuple[str, ...] = ()) -> None:
+    def fetch(self, *, only: tuple[str, ...] = ()) -> None:
         """Bring what is elsewhere here: all of it, or files whose names end so."""
         try:
             found: list[str] = self._system.find(self._root) if self._system.exists(self._root) else []

@@ -25,7 +25,7 @@ from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.figures.saving import save_figure
 from lengthwise.jobs import Job
 from lengthwise.measurements import Measurement
-from lengthwise.processes import Hear, polite
+from lengthwise.processes import Hear
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid, Spread, over_seeds, write_json
 from lengthwise.storage import Mirror, is_elsewhere
@@ -98,6 +98,8 @@ def sweep(
     """
     base = presets.get(recipe) if isinstance(recipe, str) else recipe
     chosen = list(settings) if settings is not None else combinations(base, vary or {})
+    if len({setting.name for setting in chosen}) < len(chosen):
+        raise InputError("a value is named twice: every setting of a sweep must be another.")
     asked = measurement or usual_measurement(base)
     with ExitStack() as stack:
         folder, mirror = _open(out, stack)
@@ -109,11 +111,7 @@ def sweep(
         failed: dict[str, str] = {}
         if run:
             say(f"{len(wanted)} runs, {len(wanted) - len(todo)} of them done already")
-            with polite():
-                for done, (job, words, well) in enumerate((engine or Engine()).do(todo, hear, observer), start=1):
-                    if not well:
-                        failed[job.folder.name] = words
-                    say(f"{done}/{len(todo)} {job.folder.name}: {words if well else f'failed: {words}'}")
+            failed = (engine or Engine()).do_all(todo, say, hear, observer)
             if mirror:
                 mirror.fetch(only=KEPT)
         return _compare(chosen, wanted, asked, folder, failed, mirror)
@@ -132,8 +130,6 @@ def combinations(recipe: Recipe, vary: Mapping[str, Sequence[Any]]) -> list[Sett
             varied = _with(varied, name, value)
         words = [_word(name, value) for name, value in zip(vary, values, strict=True)]
         found.append(Setting(name="-".join([recipe.name, *words]), recipe=varied))
-    if len({setting.name for setting in found}) < len(found):
-        raise InputError("a value is named twice: every setting of a sweep must be another.")
     return found
 
 

@@ -122,8 +122,6 @@ def _settings(preset: str, varied: dict[str, list[str]]) -> list[Setting]:
         recipe, _ = asked.read(lw.presets.get(asked.preset))
         words = [f"{_short(name)}{chosen[name]}" for name in several]
         settings.append(Setting(name="-".join([preset, *words]), recipe=recipe))
-    if len({setting.name for setting in settings}) < len(settings):
-        raise InputError("a value is named twice: every setting of a sweep must be another.")
     return settings
 
 

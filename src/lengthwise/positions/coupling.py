@@ -43,6 +43,11 @@ class Numbering:
         column = (ids - 1).clamp(min=0, max=table.shape[1] - 1).long()
         return torch.where(ids > 0, table[sample.long(), column], ids)
 
+    def __getitem__(self, pages: slice | Int64[Tensor, " chosen"]) -> "Numbering":
+        """That of some pages."""
+        tables = None if self.tables is None else tuple(table[pages] for table in self.tables)
+        return Numbering(offsets=self.offsets[:, pages], tables=tables)
+
     @staticmethod
     def join(parts: Sequence["Numbering"]) -> "Numbering":
         """The numberings of several batches, in order."""

@@ -59,7 +59,6 @@ class Batch:
         pages = slice(start, max(start, stop))
         boundaries = self.boundaries[start : pages.stop + 1]
         tokens = slice(*boundaries[[0, -1]].tolist())
-        tables = self.numbering.tables
         return Batch(
             tokens=self.tokens[tokens],
             position_ids=self.position_ids[:, tokens],
@@ -68,10 +67,7 @@ class Batch:
             vocabulary=self.vocabulary,
             levels=self.levels,
             problems=self.problems[pages],
-            numbering=Numbering(
-                offsets=self.offsets[:, pages],
-                tables=None if tables is None else tuple(table[pages] for table in tables),
-            ),
+            numbering=self.numbering[pages],
         )
 
     def chosen(self, pages: Int64[Tensor, " chosen"]) -> "Batch":
@@ -80,7 +76,6 @@ class Batch:
         boundaries = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
         shift = (self.boundaries[pages] - boundaries[:-1]).repeat_interleave(sizes)
         tokens = torch.arange(shift.shape[0], device=shift.device) + shift
-        tables = self.numbering.tables
         return Batch(
             tokens=self.tokens[tokens],
             position_ids=self.position_ids[:, tokens],
@@ -89,10 +84,7 @@ class Batch:
             vocabulary=self.vocabulary,
             levels=self.levels,
             problems=self.problems[pages],
-            numbering=Numbering(
-                offsets=self.offsets[:, pages],
-                tables=None if tables is None else tuple(table[pages] for table in tables),
-            ),
+            numbering=self.numbering[pages],
         )
 
     @property
