@@ -63,6 +63,7 @@ class Offer:
             "heads": self.heads,
             "width": self.width,
             "trained_on": self.trained_on,
+            "first_choice": self.kind == "box" and models.FIRST_CHOICE.get(self.task.name) == self.name,
         }
 
 

@@ -168,6 +168,7 @@ SCHEMAS: Json = {
                 heads=WHOLE,
                 width=WHOLE,
                 trained_on=SIZES,
+                first_choice={"type": "boolean", "description": "Asked where no model is named."},
             )
         ),
         limits=SIZES,

@@ -3,7 +3,6 @@
 import { find, make } from './dom.js';
 
 const KINDS = { box: 'In the box', theorem: 'The theorem', folder: 'Your folders' };
-export const FIRST_CHOICE = { addition: 'adder-tiny', multiplication: 'multiplier', parity: 'parity-tiny' };
 const PROBLEMS = { addition: 'sums', multiplication: 'products', parity: 'bits' };
 const SIZES = {
   addition: ['digits each', 'numbers'],
@@ -20,6 +19,11 @@ export function taskOf(problem) {
   return /^[01 ]+$/.test(problem) ? 'parity' : null;
 }
 
+/** The model that is asked for problems of a task where none is named. */
+export function firstChoice(models, task) {
+  return models.find((model) => model.task === task && model.first_choice);
+}
+
 export class Form {
   constructor(models, limits) {
     this.models = models;
@@ -29,7 +33,7 @@ export class Form {
       const options = offered.map((model) => make('option', { value: model.name }, model.name));
       if (options.length) find('model').append(make('optgroup', { label }, ...options));
     }
-    this.choose(this.offer(FIRST_CHOICE.addition) ? FIRST_CHOICE.addition : models[0].name);
+    this.choose((firstChoice(models, 'addition') ?? models[0]).name);
     find('problem').addEventListener('input', () => this.#grow());
     for (const name of ['length', 'count']) find(name).addEventListener('input', () => this.#slid());
   }
@@ -62,7 +66,7 @@ export class Form {
   chooseFor(problem) {
     const task = taskOf(problem);
     if (!task || this.offer().task === task) return;
-    const fitting = this.offer(FIRST_CHOICE[task]) ?? this.models.find((model) => model.task === task);
+    const fitting = firstChoice(this.models, task) ?? this.models.find((model) => model.task === task);
     if (fitting) this.choose(fitting.name);
   }
 

@@ -3,7 +3,7 @@
 import * as api from './api.js';
 import { inkOn, rateColour } from './colours.js';
 import { find, make, percent, toast } from './dom.js';
-import { FIRST_CHOICE } from './form.js';
+import { firstChoice } from './form.js';
 import { savePng, saveSvg } from './picture.js';
 
 export class Grids {
@@ -214,8 +214,7 @@ export class Grids {
   }
 
   async #press(measured, length, count) {
-    const first = this.models.find((each) => each.name === FIRST_CHOICE[measured.task]);
-    const model = measured.model ?? first?.name;
+    const model = measured.model ?? firstChoice(this.models, measured.task)?.name;
     const other = measured.model ? '' : `The model of this grid is not here: ${model} is asked instead.`;
     if (!model) {
       find('cell-about').textContent = `There is no model for ${measured.task} here to ask.`;
