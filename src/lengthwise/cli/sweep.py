@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from tyro.conf import arg
 
 import lengthwise as lw
@@ -140,12 +140,16 @@ def _measurement(options: _Sweep, setting: Setting) -> Measurement:
 
 
 def _print(console: Console, found: Comparison) -> None:
-    table = Table("setting", "seeds", "beyond training: median", "quartiles", "at the largest size", "quartiles")
+    table = Table(Column("setting", overflow="fold", no_wrap=False), "seeds", "beyond training", "largest size")
+    table.title, table.title_justify = "Exact match, %: median (quartiles) over seeds", "left"
     for row in found.rows:
-        cells = [row.setting, str(row.seeds)]
-        for three in (row.beyond, row.farthest):
-            cells += ["–", ""] if three is None else [f"{three[1]:.1%}", f"{three[0]:.1%} to {three[2]:.1%}"]
-        table.add_row(*cells)
+        rates = ["–" if three is None else _rates(three) for three in (row.beyond, row.farthest)]
+        table.add_row(row.setting, str(row.seeds), *rates)
     console.print(table)
     if found.picture is not None:
         console.print(f"picture: {found.picture}", soft_wrap=True)
+
+
+def _rates(three: tuple[float, float, float]) -> str:
+    low, middle, high = (f"{100 * rate:.1f}" for rate in three)
+    return f"{middle} ({low}–{high})"
