@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,6 +21,7 @@ from lengthwise.sweep import sweep
 needs_ray = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install -e '.[cluster]'"
 )
+STEPS = 500
 MEASUREMENT = Measurement(lengths=(3, 6), counts=None, samples=20)
 
 
@@ -27,7 +29,7 @@ def recipe() -> Recipe:
     """A run of some seconds that is saved all the time."""
     base = lw.presets.get("parity-tiny")
     watch = replace(base.watch, log_every=20, validate_every=0, save_seconds=0.2)
-    return replace(base, training=replace(base.training, steps=250, batch_size=64), watch=watch)
+    return replace(base, training=replace(base.training, steps=STEPS, batch_size=64), watch=watch)
 
 
 KILLED = """
@@ -37,8 +39,10 @@ import ray
 from ray.cluster_utils import Cluster
 from lengthwise.engines import Engine
 from lengthwise.sweep import sweep
+from lengthwise.runs import STATE
 from test_cluster import MEASUREMENT, recipe
 
+out = Path(sys.argv[1])
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
 first, second = (cluster.add_node(num_cpus=1) for _ in range(2))
 cluster.wait_for_nodes()
@@ -47,14 +51,16 @@ steps, lines, killed = {}, [], []
 
 def hear(job, news):
     steps[job.folder.name] = news.step
-    if not killed and len(steps) == 2 and min(steps.values()) > 40:
+    saved = all((out / name / STATE).is_file() for name in steps)
+    if not killed and len(steps) == 2 and saved and min(steps.values()) > 40:
         killed.append(dict(steps))
         cluster.remove_node(first, allow_graceful=False)
         cluster.add_node(num_cpus=1)
 
-found = sweep(recipe(), seeds=range(3), measurement=MEASUREMENT, out=sys.argv[1], engine=Engine(on="ray", device="cpu"),
+found = sweep(recipe(), seeds=range(3), measurement=MEASUREMENT, out=out, engine=Engine(on="ray", device="cpu"),
               say=lines.append, hear=hear)
-print(json.dumps({"failed": found.failed, "seeds": found.rows[0].seeds, "lines": lines, "killed": killed}))
+said = {"failed": found.failed, "seeds": found.rows[0].seeds, "lines": lines, "killed": killed}
+Path(sys.argv[2]).write_text(json.dumps(said))  # a file: what Ray prints when a node dies goes to the same output
 ray.shutdown()
 cluster.shutdown()
 """
@@ -64,20 +70,22 @@ cluster.shutdown()
 def test_a_node_that_dies_takes_nothing_with_it(tmp_path: Path) -> None:
     """Every run ends, and with the same numbers as on this machine alone, though one had to move."""
     done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(tmp_path / "ray")],
+        [sys.executable, "-c", KILLED, str(tmp_path / "ray"), str(tmp_path / "said.json")],
         capture_output=True,
         text=True,
         timeout=240,
         cwd=Path(__file__).parent,
+        # Ray's workers give way to everything else on the machine: beside other tests they would hardly move
+        env={**os.environ, "RAY_worker_niceness": "0"},
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    said = json.loads(done.stdout.splitlines()[-1])
+    said = json.loads((tmp_path / "said.json").read_text())
     assert (said["failed"], said["seeds"]) == ({}, 3)
     assert said["killed"], "the node was killed while two runs were at work"
     last = {line.split()[1].rstrip(":"): int(line.split()[2]) for line in said["lines"][1:]}
-    moved = [name for name, steps in last.items() if steps < 250]
-    assert len(moved) == 1, "one run went on elsewhere from its last state, and the others never stopped"
+    moved = [name for name, steps in last.items() if steps < STEPS]
+    assert 1 <= len(moved) < 3, "what was at work on that node went on elsewhere from its last state, the rest stayed"
     here = Engine(workers=1, device="cpu")
     sweep(recipe(), seeds=range(3), measurement=MEASUREMENT, out=tmp_path / "here", engine=here)
     for folder in sorted((tmp_path / "here").glob("*-seed*")):
