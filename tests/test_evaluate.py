@@ -536,6 +536,32 @@ def test_two_processes_do_not_measure_into_one_file(tmp_path: Path) -> None:
             lw.evaluate(random_model(), **asked)
 
 
+def test_quick_cells_do_not_wait_for_the_disk_and_none_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grid is saved now and then, at its end, and when it is stopped."""
+    saves, write = [], Grid.save
+
+    def save(grid: Grid, file: str | Path) -> None:
+        saves.append(file)
+        write(grid, file)
+
+    monkeypatch.setattr(Grid, "save", save)
+    asked: dict[str, Any] = {"lengths": [1], "counts": range(2, 12), "samples": 1, "out": tmp_path / "grid.json"}
+
+    def stop(grid: Grid, row: int, column: int) -> None:
+        if column == 6:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(measuring, "SAVE_SECONDS", 1000.0)
+    with pytest.raises(KeyboardInterrupt):
+        lw.evaluate(random_model(), **asked, progress=stop)
+    assert len(saves) == 2, "the first cell, and all there was when it stopped"
+    (totals,) = Grid.load(tmp_path / "grid.json").total
+    assert sum(total is not None for total in totals) == 7
+    assert lw.evaluate(random_model(), **asked).complete
+    assert Grid.load(tmp_path / "grid.json").complete
+    assert len(saves) == 4
+
+
 def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     (tmp_path / ".grid.json.abc.part").write_text("half")
     lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=tmp_path / "grid.json")

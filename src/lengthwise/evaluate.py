@@ -12,6 +12,7 @@ Under torchrun several processes share the cells of a grid, and the first keeps 
 
 import hashlib
 import json
+import math
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -48,6 +49,8 @@ DECODED_AT_ONCE = {"cpu": 2**20, "cuda": 2**24}
 """How many tokens' keys and values are kept at a time, when decoding: a step costs about the same for few and many."""
 PAIRS_AT_ONCE = {"cpu": 2**23, "cuda": 2**27}
 """How many pairs of tokens, where an encoding works out a number for each of them."""
+SAVE_SECONDS = 1.0
+"""How often a grid is saved at most: cells that take milliseconds should not wait for the disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +178,7 @@ def evaluate(
     name: str | None = None,
     progress: Progress | None = None,
 ) -> Grid:
-    """Measure a grid of cells. With `out`, every cell is kept as it is done, and done cells are not done again.
+    """Measure a grid of cells. With `out`, cells are kept as they are done, and done cells are not done again.
 
     `name` is what the file calls the model; by default the name of its folder.
     """
@@ -252,6 +255,7 @@ def _fill(
     cells = list(grid.cells)
     missing = [place for place, (row, column, *_) in enumerate(cells) if grid.total[row][column] is None]
     missing = json.loads(ranks.tell(json.dumps(missing)))  # the first knows what is in the file
+    saved, unsaved = -math.inf, False
     try:
         if progress is not None and ranks.first:
             for place in sorted(set(range(len(cells))) - set(missing)):
@@ -266,13 +270,17 @@ def _fill(
             for place, (right, answers, total) in zip(done, found, strict=False):
                 row, column, *_ = cells[place]
                 grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = right, answers, total
-            if file is not None and ranks.first:
+            unsaved = file is not None and ranks.first
+            if file is not None and unsaved and time.monotonic() - saved >= SAVE_SECONDS:
                 grid.save(file)
+                saved, unsaved = time.monotonic(), False
             if progress is not None and ranks.first:
                 for place in done:
                     progress(grid, *cells[place][:2])
     finally:
         model.train(before)
+        if file is not None and unsaved:  # the last cells, or those before whatever stopped this
+            grid.save(file)
 
 
 def _measure(
