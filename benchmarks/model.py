@@ -1,39 +1,36 @@
-"""How fast models train and evaluate: python benchmarks/model.py [--compile] [--only NAME …]
+"""How fast models train and evaluate: python benchmarks/model.py [--compile] [--only NAME …] [--profile]
 
 On a CPU, the work that the authors' code was timed on: a training step of 1 layer, 4 heads, width 256, learned bi-level
 coupling, batch 64 of S_A(10,10), float32; and a cell of 1,000 problems of 20 numbers of 20 digits with the same model.
 On a GPU, the paper's sizes in bfloat16. All data are made on the device within the time. Nothing is asserted.
 
-Model FLOPs are those of the matrix products and of causal attention, forward and backward, for all tokens:
-6 · weights · tokens + 6 · layers · heads · head_dim · Σ length². Utilisation is of an H200's 990 TFLOP/s in bfloat16.
+How much of the device is used is measured against what it does in the same run: a large product of matrices, and a
+large copy. What is counted of a model are its products and causal attention, as `common.InTraining.work` says.
 """
 
-import platform
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 import torch
 import tyro
+from common import DEVICE, InTraining, copy_rate, device_name, matrix_rate, timed
 from rich.console import Console
 from rich.table import Table
+from torch.profiler import ProfilerActivity, profile
 from tyro.conf import arg
 
 import lengthwise as lw
-from lengthwise.data import Feed
 from lengthwise.evaluate import measure_cell
-from lengthwise.learning import learn, make_optimizer
 
-DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-PEAK = 990e12
 SAMPLES = 1000
+WARM_UP = 5
 
 
 @dataclass(frozen=True)
 class Options:
     compile: Annotated[bool, arg(help="compile the models")] = False
     only: Annotated[tuple[str, ...], arg(help="these presets only")] = ()
+    profile: Annotated[bool, arg(help="also list what a few steps and a cell spend their time on")] = False
 
 
 @dataclass(frozen=True)
@@ -55,70 +52,65 @@ GPU = (
 )
 
 
-def wait() -> None:
-    if DEVICE.type == "cuda":
-        torch.cuda.synchronize()
-
-
-def timed(work: Callable[[], object]) -> float:
-    wait()
-    begun = time.perf_counter()
-    work()
-    wait()
-    return time.perf_counter() - begun
-
-
-def measure(work: Work, compiled: bool) -> list[str]:
+def measure(work: Work, options: Options, ceiling: float, console: Console) -> list[str]:
     recipe = lw.presets.get(work.preset)
-    recipe = replace(
-        recipe,
-        training=replace(recipe.training, batch_size=work.batch),
-        data=replace(recipe.data, problems=None if recipe.data.problems is None else 50_000),
-    )
-    model = lw.Solver.new(recipe.task, recipe.encoding, recipe.model).to(DEVICE)
-    optimizer, feed = make_optimizer(model.transformer, recipe.training), Feed(recipe, model)
-    if compiled:
-        model.transformer.compile(dynamic=True)
-
-    def steps(first: int, last: int) -> None:
-        for step in range(first, last):
-            learn(model, optimizer, recipe.training, feed.at(step))
-
-    warm_up = timed(lambda: steps(0, 5))
-    seconds = timed(lambda: steps(5, 5 + work.steps))
-    parts = [part for step in range(5, 5 + work.steps) for part in feed.at(step)]
-    lengths = [size for part in parts for size in part.known.sizes]
-    weights = sum(weight.numel() for block in model.transformer.blocks for weight in block.parameters())
-    config = recipe.model
-    pairs = config.layers * config.heads * config.dim_per_head * sum(length**2 for length in lengths)
-    flops = 6 * weights * sum(lengths) + 6 * pairs
+    recipe = replace(recipe, training=replace(recipe.training, batch_size=work.batch))
+    training = InTraining(recipe, options.compile)
+    warm_up = timed(lambda: training.steps(0, WARM_UP))
+    last = WARM_UP + work.steps
+    seconds = timed(lambda: training.steps(WARM_UP, last))
+    tokens, operations = training.work(WARM_UP, last)
     row = [
-        f"{work.preset}{', compiled' if compiled else ''}",
+        f"{work.preset}{', compiled' if options.compile else ''}",
         str(work.batch),
         f"{work.steps / seconds:.2f}",
-        f"{sum(lengths) / seconds:,.0f}",
-        f"{flops / seconds / PEAK:.1%}" if DEVICE.type == "cuda" else f"{flops / seconds / 1e9:.0f} GFLOP/s",
+        f"{tokens / seconds:,.0f}",
+        f"{operations / seconds / ceiling:.1%}",
         f"{warm_up:.1f} s",
     ]
+    if options.profile:
+        console.print(f"{work.preset}: five steps of training")
+        look(lambda: training.steps(last, last + 5), console)
     if not work.cell:
         return [*row, "–"]
-    model.eval()
+    model = training.model.eval()
     measure_cell(model, 20, 20, samples=20, seed=1)
-    return [*row, f"{timed(lambda: measure_cell(model, 20, 20, samples=SAMPLES, seed=0)):.2f} s"]
+    measure_cell(model, 20, 20, samples=SAMPLES, seed=1)
+    row.append(f"{timed(lambda: measure_cell(model, 20, 20, samples=SAMPLES, seed=0)):.2f} s")
+    if options.profile:
+        console.print(f"{work.preset}: a cell")
+        look(lambda: measure_cell(model, 20, 20, samples=SAMPLES, seed=2), console)
+    return row
+
+
+def look(work: object, console: Console) -> None:
+    """What the time goes to, by kernel, and how long the device was busy."""
+    assert callable(work)
+    kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if DEVICE.type == "cuda" else [])
+    with profile(activities=kinds) as seen:
+        seconds = timed(work)
+    order = f"self_{DEVICE.type}_time_total"
+    averages = seen.key_averages()
+    busy = sum(getattr(one, "self_device_time_total", 0.0) for one in averages) / 1e6
+    console.print(
+        f"{seconds * 1000:.0f} ms with the profiler" + (f", the device busy for {busy:.3f} s" if busy else "")
+    )
+    console.print(averages.table(sort_by=order, row_limit=30, max_name_column_width=60), soft_wrap=True)
 
 
 def main(options: Options) -> None:
-    table = Table(
-        "preset", "batch", "steps/s", "tokens/s", "of peak" if DEVICE.type == "cuda" else "", "first 5", "20×20 × 1,000"
-    )
+    console = Console(width=130)
+    ceiling, copying = matrix_rate(), copy_rate()
+    console.print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {device_name()}")
+    console.print(f"ceilings: {ceiling / 1e12:,.2f} TFLOP/s in products, {copying / 1e9:,.0f} GB/s in copies")
+    table = Table("preset", "batch", "steps/s", "tokens/s", "of products' rate", "first 5", "20×20 × 1,000")
     for work in GPU if DEVICE.type == "cuda" else CPU:
         if not options.only or work.preset in options.only:
-            table.add_row(*measure(work, options.compile))
+            table.add_row(*measure(work, options, ceiling, console))
             print(".", end="", flush=True)
-    device = torch.cuda.get_device_name() if DEVICE.type == "cuda" else platform.machine()
-    console = Console(width=130)
-    console.print(f"\ntorch {torch.__version__}, {torch.get_num_threads()} threads, {device}")
+    console.print()
     console.print(table)
+    console.print(f"ceiling after: {matrix_rate() / 1e12:,.2f} TFLOP/s in products")
 
 
 if __name__ == "__main__":

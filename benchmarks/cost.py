@@ -1,0 +1,106 @@
+"""What a full reproduction of the paper costs: python benchmarks/cost.py [--compile] [--figures NAME …] [--out FILE]
+
+All runs of `lengthwise reproduce all --scale paper`, each counted once. Of every shape of model a few steps of training
+and three cells are timed on this device, one shape after the other; the rest is arithmetic: steps of the recipe over
+steps a second, and tokens of its grids over tokens a second. One run at a time: where small models share a GPU it costs
+less.
+"""
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import tyro
+from common import DEVICE, InTraining, device_name, matrix_rate, timed
+from rich.console import Console
+from rich.table import Table
+from tyro.conf import arg
+
+from lengthwise.evaluate import measure_cell
+from lengthwise.experiments import kinds
+from lengthwise.jobs import Job
+from lengthwise.reproduce import jobs
+from lengthwise.tasks import Task
+
+WARM_UP = 5
+
+
+@dataclass(frozen=True)
+class Options:
+    compile: Annotated[bool, arg(help="compile the models, as runs of that many steps are")] = False
+    steps: Annotated[int, arg(help="steps that are timed, of every shape")] = 20
+    samples: Annotated[int, arg(help="problems of each of the three cells that are timed")] = 200
+    figures: Annotated[tuple[str, ...], arg(help="these only")] = ()
+    out: Annotated[Path | None, arg(help="also write the numbers to this JSON file, as they come")] = None
+
+
+def shape(job: Job) -> tuple[str, str, str, int]:
+    """What decides how long a step takes."""
+    recipe, model = job.recipe, job.recipe.model
+    size = f"{model.layers} × {model.heads} × {model.width}, head {model.dim_per_head}"
+    pad = "" if recipe.task.scratchpad else ", no scratchpad"
+    return f"{recipe.task.name}{pad}", recipe.encoding.name, size, recipe.training.batch_size
+
+
+def cells(job: Job) -> dict[tuple[int, int | None], int]:
+    """Problems of every cell that is measured, all grids together; what is decoded counts like what is not."""
+    found: dict[tuple[int, int | None], int] = defaultdict(int)
+    for asked in job.measurements:
+        for length in asked.lengths:
+            for count in asked.counts or (None,):
+                found[length, count] += asked.samples
+    return found
+
+
+def page(task: Task, length: int, count: int | None) -> int:
+    return len(task.sample(1, length=length, count=count, seed=0, fixed=True).tokens)
+
+
+def measure(job: Job, options: Options) -> dict[str, float]:
+    training = InTraining(job.recipe, options.compile)
+    timed(lambda: training.steps(0, WARM_UP))
+    seconds = timed(lambda: training.steps(WARM_UP, WARM_UP + options.steps))
+    model = training.model.eval()
+    sizes = sorted(cells(job))
+    chosen = [sizes[len(sizes) // 4], sizes[len(sizes) // 2], sizes[-1]]
+    measure_cell(model, *chosen[0], samples=options.samples, seed=0)
+    spent = timed(lambda: [measure_cell(model, *cell, samples=options.samples, seed=1) for cell in chosen])
+    read = options.samples * sum(page(model.task, *cell) for cell in chosen)
+    return {"steps_per_second": options.steps / seconds, "tokens_per_second": read / spent}
+
+
+def main(options: Options) -> None:
+    console = Console(width=150)
+    console.print(f"torch {torch.__version__}, {device_name()}, {matrix_rate() / 1e12:,.1f} TFLOP/s in products")
+    figures = [kind() for name, kind in kinds().items() if not options.figures or name in options.figures]
+    asked = jobs(figures, "paper", Path("runs"))
+    groups: dict[tuple[Any, ...], list[Job]] = defaultdict(list)
+    for job in asked:
+        groups[shape(job)].append(job)
+    titles = ("task", "positions", "layers × heads × width", "batch", "runs", "steps/s", "tokens/s measured")
+    table = Table(*titles, "training, h", "grids, h")
+    rows: list[dict[str, Any]] = []
+    for what, group in sorted(groups.items(), key=str):
+        speed = measure(group[0], options)
+        train = sum(job.recipe.training.steps for job in group) / speed["steps_per_second"] / 3600
+        grid = group[0]
+        tokens = sum(many * page(grid.recipe.task, *cell) for cell, many in cells(grid).items()) * len(group)
+        read = tokens / speed["tokens_per_second"] / 3600
+        rows.append({"shape": what, "runs": len(group), **speed, "training_hours": train, "grid_hours": read})
+        speeds = f"{speed['steps_per_second']:.1f}", f"{speed['tokens_per_second']:,.0f}"
+        table.add_row(*map(str, what), str(len(group)), *speeds, f"{train:.1f}", f"{read:.1f}")
+        print(f"{what}: {len(group)} runs, {train:.1f} + {read:.1f} h", flush=True)
+        if options.out is not None:
+            options.out.write_text(json.dumps({"device": device_name(), "compiled": options.compile, "rows": rows}))
+        if DEVICE.type == "cuda":
+            torch.cuda.empty_cache()
+    console.print(table)
+    train, read = (sum(row[name] for row in rows) for name in ("training_hours", "grid_hours"))
+    console.print(f"{len(asked)} runs: {train:,.0f} hours of training, {read:,.0f} of grids, one run at a time")
+
+
+if __name__ == "__main__":
+    main(tyro.cli(Options))
