@@ -40,7 +40,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "looking": GROUND | {"solver", "evaluate", "results"},
     "progress": {"solver", "recipe", "results", "evaluate", "runs", "jobs"},
     "learning": GROUND | {"model", "solver", "recipe", "data"},
-    "train": GROUND | {"model", "solver", "recipe", "data", "learning", "evaluate", "runs"},
+    "session": GROUND | {"solver", "recipe", "learning", "evaluate", "runs"},
+    "train": GROUND | {"recipe", "data", "learning", "runs", "session"},
     "focus": GROUND | {"tasks", "results"},
     "figures": {"errors", "files", "tasks", "results", "focus"},
     "experiments": GROUND | {"tasks", "recipe", "presets", "results", "focus", "figures", "measurements"},
@@ -49,12 +50,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cluster": GROUND | {"processes"},
     "storage": GROUND,
     "jobs": GROUND
-    | {"checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "train", "runs"}
+    | {"checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "session", "train", "runs"}
     | {"measurements", "processes", "storage"},
-    "engines": GROUND | {"jobs", "processes", "cluster", "train"},
+    "engines": GROUND | {"jobs", "processes", "cluster", "session"},
     "sweep": GROUND
-    | {"recipe", "presets", "results", "figures", "measurements", "processes", "storage", "jobs", "engines", "train"},
-    "reproduce": GROUND | {"results", "figures", "experiments", "jobs", "engines", "processes", "train"},
+    | {"recipe", "presets", "results", "figures", "measurements", "processes", "storage", "jobs", "engines", "session"},
+    "reproduce": GROUND | {"results", "figures", "experiments", "jobs", "engines", "processes", "session"},
     "web": GROUND
     | {"positions", "tasks", "checkpoint", "models", "solver", "inside", "verdict", "construction", "results"},
 }

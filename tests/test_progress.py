@@ -11,7 +11,7 @@ import lengthwise as lw
 from lengthwise.progress import TrainingProgress, grid_progress, in_words, problem_progress
 from lengthwise.results import Grid
 from lengthwise.runs import Record, Run
-from lengthwise.train import Observer
+from lengthwise.session import Observer
 
 
 def console(*, terminal: bool) -> tuple[Console, io.StringIO]:

@@ -17,7 +17,7 @@ from lengthwise.cluster import on_cluster
 from lengthwise.errors import InputError
 from lengthwise.jobs import Job, work
 from lengthwise.processes import Hear, Outcome, one_by_one, polite, side_by_side
-from lengthwise.train import Observer
+from lengthwise.session import Observer
 
 PATIENCE = 120.0
 """How many seconds a run that has moved to another machine waits for the old one to let go of its folder."""

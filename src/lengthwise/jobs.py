@@ -20,9 +20,10 @@ from lengthwise.processes import tell
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid, read_json, write_json
 from lengthwise.runs import Record, Run
+from lengthwise.session import Observer
 from lengthwise.solver import Solver
 from lengthwise.storage import mirrored
-from lengthwise.train import Observer, train
+from lengthwise.train import train
 
 NEWS_SECONDS = 0.5
 """How often a run tells how far it has come."""

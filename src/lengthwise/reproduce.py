@@ -28,7 +28,7 @@ from lengthwise.figures.saving import save_figure
 from lengthwise.jobs import Job
 from lengthwise.processes import Hear
 from lengthwise.results import write_json
-from lengthwise.train import Observer
+from lengthwise.session import Observer
 
 FIGURES = "figures"
 

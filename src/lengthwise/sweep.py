@@ -28,8 +28,8 @@ from lengthwise.measurements import Measurement
 from lengthwise.processes import Hear
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid, Spread, over_seeds, write_json
+from lengthwise.session import Observer
 from lengthwise.storage import Mirror, is_elsewhere
-from lengthwise.train import Observer
 
 FARTHER = (1, 1.5, 2, 3)
 """How many times as long as in training the problems of the grid are, where none is asked for."""
