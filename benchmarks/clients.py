@@ -3,7 +3,8 @@
 A server of its own, and clients that do what people do: watch sums, products and bit strings of many sizes being
 written, leave before the end, look where heads look, ask for random problems, fetch the page. Every answer is checked.
 Printed are how often each was done and how long it took, how long people waited for their first token, and the server's
-memory. Anything that goes wrong is listed, and the exit code is 1.
+memory. Anything that goes wrong is listed, and the exit code is 1. All clients have the address of this machine, so the
+server is told with --per-address to take that many from one.
 """
 
 import contextlib
@@ -78,11 +79,12 @@ class Log:
 
 
 class Server:
-    """`lengthwise serve` in a process of its own."""
+    """`lengthwise serve` in a process of its own, for so many clients."""
 
-    def __init__(self) -> None:
+    def __init__(self, clients: int) -> None:
+        share = 2 * clients  # whoever leaves and asks again has two places for a moment: until the next token
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lengthwise", "serve", "--port", "0", "--no-open"],
+            [sys.executable, "-m", "lengthwise", "serve", "--port", "0", "--no-open", "--per-address", str(share)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -257,7 +259,7 @@ def _require(holds: bool, otherwise: str) -> None:
 
 def measure(options: Options) -> tuple[Log, list[float]]:
     """Everything that was seen, and the server's memory at the start, half way, and at the end."""
-    server, log = Server(), Log()
+    server, log = Server(options.clients), Log()
     try:
         Person(server.port, -1, options, log).watch()  # what is loaded once
         memory = [server.memory()]

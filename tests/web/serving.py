@@ -56,8 +56,8 @@ class Answer:
 class Watching:
     """A client that watches a model write. Leaving the `with` closes its connection, whatever is still to come."""
 
-    def __init__(self, port: int, target: str) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+    def __init__(self, port: int, target: str, source: str = "127.0.0.1") -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=(source, 0))
         self._connection.request("GET", target)
         self._response = self._connection.getresponse()
         self.status = self._response.status
@@ -94,9 +94,13 @@ class Client:
     """Asks at a port."""
 
     port: int
+    source: str = "127.0.0.1"
+    """The address that it has itself."""
 
     def ask(self, method: str, target: str, body: Any = None, headers: dict[str, str] | None = None) -> Answer:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+        connection = http.client.HTTPConnection(
+            "127.0.0.1", self.port, timeout=PATIENCE, source_address=(self.source, 0)
+        )
         try:
             connection.request(method, target, body, headers or {})
             response = connection.getresponse()
@@ -112,7 +116,7 @@ class Client:
         return self.ask("POST", path, json.dumps(body).encode(), {"Content-Type": "application/json"})
 
     def watch(self, **query: object) -> Watching:
-        return Watching(self.port, target("/api/solve/stream", **query))
+        return Watching(self.port, target("/api/solve/stream", **query), self.source)
 
     def raw(self, sent: bytes, *, hang_up: bool = False) -> bytes:
         """What comes back for these very bytes until the server closes the connection, or is silent for a while."""

@@ -277,7 +277,9 @@ def test_responses_as_models_write_them() -> None:
 # Limits.
 
 
-@pytest.mark.parametrize("name", ["characters", "digits", "bits", "numbers", "tokens", "matrix", "seconds", "at_once"])
+@pytest.mark.parametrize(
+    "name", ["characters", "digits", "bits", "numbers", "tokens", "matrix", "seconds", "at_once", "per_address"]
+)
 def test_a_limit_is_above_0(name: str) -> None:
     for value in (0, -1):
         with pytest.raises(lw.InputError, match=f"^{name} must be above 0, not {value}.$"):

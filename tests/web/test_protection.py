@@ -13,9 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from serving import LOCAL, Answer, Client, Direct, parse_answer, serving
+from starlette.requests import Request
 
 from lengthwise.web import Catalogue, Limits, create_app
-from lengthwise.web.protection import HEADERS, loopback_names
+from lengthwise.web.protection import HEADERS, client_address, loopback_names
 
 EVERYTHING = Catalogue.of()
 LIMITS = Limits(characters=300, digits=12, bits=40, numbers=6, tokens=300, matrix=100)
@@ -295,6 +296,25 @@ def test_the_names_of_a_loopback_address() -> None:
     assert loopback_names("127.0.0.1") == loopback_names("localhost") == loopback_names("::1") == names
     assert loopback_names("127.0.0.5") == names | {"127.0.0.5"}
     assert loopback_names("0.0.0.0") is loopback_names("::") is loopback_names("example.org") is None
+
+
+@pytest.mark.parametrize(
+    ("client", "address"),
+    [
+        (("192.0.2.7", 51_234), "192.0.2.7"),
+        (("::ffff:192.0.2.7", 51_234), "192.0.2.7"),
+        (("2001:db8:1:2:3:4:5:6", 51_234), "2001:db8:1:2::/64"),
+        (("2001:db8:1:2:ffff::", 1), "2001:db8:1:2::/64"),
+        (("2001:db8:1:3::1", 1), "2001:db8:1:3::/64"),
+        (("fe80::1%eth0", 1), "fe80::/64"),
+        (("::1", 1), "::/64"),
+        (("/run/a.sock", 0), "/run/a.sock"),
+        (None, ""),
+    ],
+)
+def test_where_a_request_comes_from(client: tuple[str, int] | None, address: str) -> None:
+    headers = [(b"x-forwarded-for", b"198.51.100.1"), (b"forwarded", b"for=198.51.100.1"), (b"x-real-ip", b"1.2.3.4")]
+    assert client_address(Request({"type": "http", "client": client, "headers": headers})) == address
 
 
 def test_where_any_name_will_do() -> None:

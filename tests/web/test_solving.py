@@ -3,27 +3,32 @@
 import asyncio
 import http.client
 import logging
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from models import solver
-from serving import PATIENCE, Client, Endless, endless, eventually, offer, running, serving
+from serving import PATIENCE, Client, Endless, endless, eventually, offer, running, serving, target
 
 import lengthwise as lw
 from calculator import at, calculator
 from lengthwise.solver import Step
 from lengthwise.web import Catalogue, Limits, create_app, solving
 from lengthwise.web.asking import Desk, RefusedError
+from lengthwise.web.openapi import describe
 from lengthwise.web.solving import BUSY, CLOSING, Workshop
 from lengthwise.web.stream import EventStream
 
 LIMITS = Limits(at_once=2, waiting=3)
+ELSEWHERE = "127.0.0.2"
+"""Another address of this machine."""
 
 
 class Failing(lw.Solver):
@@ -252,6 +257,71 @@ def test_a_full_line_sends_people_away(client: Client) -> None:
         assert client.health() == (2, 3)
 
 
+def test_an_address_with_its_share_is_sent_away_and_others_are_not(held: Endless) -> None:
+    """Whatever it says in headers of where it comes from; and when one of its problems is done, it may ask again."""
+    sentence = (
+        "From your address 2 problems are waiting or being worked on already, as many as are taken here: "
+        "try again when one is done."
+    )
+    limits = Limits(at_once=1, waiting=10, per_address=2)
+    with serving(Catalogue([offer("endless", held)], []), limits) as here, ExitStack() as stack:
+        people = [stack.enter_context(here.watch(model="endless", problem="57+48")) for _ in range(2)]
+        eventually(lambda: here.health() == (1, 1))
+        for path in ("/api/solve", "/api/solve/stream"):
+            asked = target(path, model="endless", problem="57+48")
+            for headers in ({}, {"X-Forwarded-For": "192.0.2.7"}, {"Forwarded": "for=192.0.2.7"}):
+                answer = here.ask("GET", asked, headers=headers)
+                assert (answer.status, answer.refusal) == (429, sentence)
+                assert int(answer.headers["retry-after"]) > 0
+                assert str(answer.status) in describe()["paths"][path]["get"]["responses"]
+        assert here.get("/api/page", problem="57+48", model="endless").status == 200  # which nobody waits for
+        people.append(stack.enter_context(elsewhere(here).watch(model="endless", problem="57+48")))
+        assert people[2].next() == ("line", {"ahead": 1})
+        assert here.health() == (1, 2)
+        people[1].leave()
+        assert people[2].next() == ("line", {"ahead": 0})
+        with here.watch(model="endless", problem="57+48") as again:
+            assert again.next() == ("line", {"ahead": 1})
+        eventually(lambda: here.health() == (1, 1))
+
+
+def test_a_share_of_one() -> None:
+    limits = Limits(per_address=1)
+    workshop = Workshop(Catalogue([], []), limits)
+    workshop.join("here")
+    workshop.join("there")
+    with pytest.raises(RefusedError, match=r"^From your address one problem is waiting or being worked on already, "):
+        workshop.join("here")
+    workshop.close()
+
+
+def test_a_row_from_one_address_does_not_hold_up_another(held: Endless) -> None:
+    """It is served next but one: after one problem of each address."""
+    limits = Limits(at_once=1, waiting=10)
+    with serving(Catalogue([offer("endless", held)], []), limits) as here, ExitStack() as stack:
+        row = [stack.enter_context(here.watch(model="endless", problem="57+48")) for _ in range(5)]
+        row[0].until("tokens")
+        eventually(lambda: here.health() == (1, 4))
+        other = stack.enter_context(elsewhere(here).watch(model="endless", problem="57+48"))
+        assert other.next() == ("line", {"ahead": 1})
+        assert [row[place].next()[1]["ahead"] for place in (1, 2, 3, 4)] == [0, 1, 2, 3]
+        assert [row[place].next()[1]["ahead"] for place in (2, 3, 4)] == [2, 3, 4]  # overtaken, and told
+        row[0].leave()
+        row[1].until("tokens")
+        assert other.next() == ("line", {"ahead": 0})
+        row[1].leave()
+        other.until("tokens")
+        assert here.health() == (1, 3)
+
+
+def elsewhere(client: Client) -> Client:
+    try:
+        socket.create_server((ELSEWHERE, 0)).close()
+    except OSError:
+        pytest.skip("this machine has one address only")
+    return replace(client, source=ELSEWHERE)
+
+
 def test_refused_questions_take_no_place(client: Client) -> None:
     for problem in ("", "57+", "1" * 9_000):
         assert client.get("/api/solve/stream", problem=problem).status in (400, 413)
@@ -280,7 +350,7 @@ def test_whoever_leaves_while_an_answer_cannot_be_sent_frees_the_place(held: End
     async def steps() -> None:
         everything = Catalogue([offer("endless", held)], [])
         workshop, question = Workshop(everything, LIMITS), Desk(everything, LIMITS).question("endless", "57+48")
-        stream = EventStream(workshop.solve(question, workshop.join()))
+        stream = EventStream(workshop.solve(question, workshop.join("here")))
         stuck, sent = asyncio.Event(), list[object]()
 
         async def send(message: object) -> None:
@@ -355,14 +425,14 @@ def test_nobody_is_let_in_while_the_page_closes(held: Endless) -> None:
     async def steps() -> None:
         everything = Catalogue([offer("endless", held)], [])
         workshop, question = Workshop(everything, LIMITS), Desk(everything, LIMITS).question("endless", "57+48")
-        ticket = workshop.join()
+        ticket = workshop.join("here")
         events = workshop.solve(question, ticket)
         assert (await anext(events))[0] == "page"
         workshop.close()
         assert [event async for event in events] == [("error", {"error": CLOSING})]
         assert workshop.line.working == 0
         with pytest.raises(RefusedError, match=CLOSING) as refusal:
-            workshop.join()
+            workshop.join("here")
         assert refusal.value.status == 503
         workshop.wait_closed()
 
@@ -376,7 +446,7 @@ def test_nobody_waits_for_a_slow_token_while_the_page_closes() -> None:
     async def steps(model: Stuck) -> None:
         everything, limits = Catalogue([offer("stuck", model)], []), Limits(at_once=1)
         workshop, question = Workshop(everything, limits), Desk(everything, limits).question("stuck", "57+48")
-        watched, waiting = (workshop.solve(question, workshop.join()) for _ in range(2))
+        watched, waiting = (workshop.solve(question, workshop.join("here")) for _ in range(2))
         assert [(await anext(watched))[0] for _ in range(2)] == ["page", "tokens"]
         assert await anext(waiting) == ("line", {"ahead": 0})
         workshop.close()

@@ -38,13 +38,15 @@ from lengthwise.web.asking import Desk, Question, RefusedError
 from lengthwise.web.catalogue import Catalogue
 from lengthwise.web.limits import Limits
 from lengthwise.web.openapi import describe
-from lengthwise.web.protection import Guard
+from lengthwise.web.protection import Guard, client_address
 from lengthwise.web.solving import CLOSING, Workshop
 from lengthwise.web.stream import EventStream
 
 STATIC = Path(str(files("lengthwise.web") / "static"))
 GLANCES_AT_ONCE, GLANCES_WAITING = 2, 64
 """How many look inside a model at once, and how many may wait for that."""
+PAUSES = {429: "10", 503: "30"}
+"""After how many seconds one who was sent away may try again."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -124,7 +126,7 @@ class Service:
 
     async def solve(self, request: Request) -> Response:
         question = await self._question(request)
-        events = self.workshop.solve(question, self.workshop.join())
+        events = self.workshop.solve(question, self.workshop.join(client_address(request)))
         said: dict[str, Any] = {"model": question.offer.name, "task": question.page.task, "problem": question.problem}
         try:
             async for name, data in _while_connected(request, events):
@@ -138,7 +140,7 @@ class Service:
 
     async def stream(self, request: Request) -> Response:
         question = await self._question(request)
-        return EventStream(self.workshop.solve(question, self.workshop.join()))
+        return EventStream(self.workshop.solve(question, self.workshop.join(client_address(request))))
 
     async def attention(self, request: Request) -> Response:
         body = await _body(request, {"model": str, "problem": str, "response": list, "at": int})
@@ -248,7 +250,7 @@ async def _while_connected(request: Request, events: AsyncIterator[Any]) -> Asyn
 
 async def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)
-    headers = {"Retry-After": "30"} if error.status == 503 else None
+    headers = {"Retry-After": PAUSES[error.status]} if error.status in PAUSES else None
     return JSONResponse({"error": error.sentence}, error.status, headers)
 
 

@@ -27,6 +27,8 @@ class Limits:
     """How many problems are worked on at once; the rest wait in line."""
     waiting: int = 200
     """How many may wait in line; further ones are sent away."""
+    per_address: int = 20
+    """How many from one address may be worked on or wait; further ones are sent away."""
 
     def __post_init__(self) -> None:
         for entry in fields(self):

@@ -55,13 +55,14 @@ def describe() -> Json:
                 "A problem as a model sees it: tokens, ids, where each stands", _ref("Page"), ASKED, True
             ),
             "/api/solve": _get(
-                "A model's solution, written token by token, given whole", _ref("Solution"), ASKED, True
+                "A model's solution, written token by token, given whole", _ref("Solution"), ASKED, True, line=True
             ),
             "/api/solve/stream": _get(
                 "The same as server-sent events: `line` while waiting, then `page`, `tokens` …, `verdict`; or `error`",
                 TEXT,
                 ASKED,
                 True,
+                line=True,
                 media="text/event-stream",
             ),
             "/api/attention": _post(
@@ -102,9 +103,15 @@ def _answers(schema: Json, media: str, *statuses: str) -> Json:
 
 
 def _get(
-    summary: str, schema: Json, given: list[Json] | None = None, missing: bool = False, media: str = "application/json"
+    summary: str,
+    schema: Json,
+    given: list[Json] | None = None,
+    missing: bool = False,
+    *,
+    line: bool = False,
+    media: str = "application/json",
 ) -> Json:
-    statuses = (["400"] if given else []) + (["404", "413", "503"] if missing else [])
+    statuses = ["400"] * bool(given) + ["404", "413"] * missing + ["429"] * line + ["503"] * missing
     about: Json = {"summary": summary, "responses": _answers(schema, media, *statuses)}
     return {"get": about | ({"parameters": given} if given else {})}
 

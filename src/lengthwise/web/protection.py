@@ -2,9 +2,10 @@
 
 import json
 import logging
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = logging.getLogger("lengthwise.web")
@@ -97,6 +98,23 @@ def loopback_names(host: str) -> frozenset[str] | None:
     except ValueError:
         local = host == "localhost"
     return frozenset({"localhost", "127.0.0.1", "::1", host.lower()}) if local else None
+
+
+def client_address(request: Request) -> str:
+    """Where a request comes from, as far as the connection tells: headers say what their sender likes.
+
+    A machine has 2⁶⁴ addresses of IPv6 to choose from, so what they have in common counts.
+    """
+    host = "" if request.client is None else request.client.host
+    try:
+        address = ip_address(host)
+    except ValueError:  # a socket of this machine, or a name
+        return host
+    if not isinstance(address, IPv6Address):
+        return host
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return f"{IPv6Address(int(address) >> 64 << 64)}/64"
 
 
 async def _answer(send: Send, status: int, sentence: str) -> None:

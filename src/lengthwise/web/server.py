@@ -26,6 +26,7 @@ class Server(uvicorn.Server):
                 log_level="critical",  # what fails in the application is logged there, with its traceback
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # X-Forwarded-For would let everyone choose an address, and with it a share
                 date_header=False,
                 timeout_graceful_shutdown=GRACE_SECONDS,
             )

@@ -21,7 +21,7 @@ from lengthwise.verdict import Verdict
 from lengthwise.web.asking import Question, RefusedError
 from lengthwise.web.catalogue import Catalogue
 from lengthwise.web.limits import Limits
-from lengthwise.web.line import FullError, Line, Ticket
+from lengthwise.web.line import FullError, Line, ShareError, Ticket
 
 FRAME_SECONDS = 1 / 30
 """Tokens are handed on at most so often."""
@@ -40,7 +40,7 @@ class Workshop:
 
     def __init__(self, catalogue: Catalogue, limits: Limits) -> None:
         self._catalogue, self._limits = catalogue, limits
-        self.line = Line(limits.at_once, limits.waiting)
+        self.line = Line(limits.at_once, limits.waiting, limits.per_address)
         self._threads = ThreadPoolExecutor(limits.at_once, thread_name_prefix="solving")
         self._watched = set[asyncio.Queue[Event | None]]()
         self._closing = threading.Event()
@@ -57,12 +57,18 @@ class Workshop:
         """Wait until no thread works any more, for which one must not be on the event loop."""
         self._threads.shutdown()
 
-    def join(self) -> Ticket:
-        """A place in the line."""
+    def join(self, address: str) -> Ticket:
+        """A place in the line for someone at this address."""
         if self._closing.is_set():
             raise RefusedError(CLOSING, 503)
         try:
-            return self.line.join()
+            return self.line.join(address)
+        except ShareError:
+            raise RefusedError(
+                f"From your address {_problems(self._limits.per_address)} waiting or being worked on already, as many "
+                "as are taken here: try again when one is done.",
+                429,
+            ) from None
         except FullError:
             raise RefusedError(BUSY, 503) from None
 
@@ -125,6 +131,10 @@ class Workshop:
         if frame:
             tell(_tokens(frame, len(written)))
         tell(("verdict", _verdict(question, model, written, time.monotonic() - began)))
+
+
+def _problems(number: int) -> str:
+    return "one problem is" if number == 1 else f"{number:,} problems are"
 
 
 def _end(done: "asyncio.Future[None]", ticket: Ticket) -> None:
