@@ -17,6 +17,7 @@ from lengthwise.results import Grid
 from lengthwise.web import Catalogue, Limits
 from lengthwise.web.inspecting import SMALLEST_OF_MATRIX, SMALLEST_OF_QUERY
 from lengthwise.web.openapi import describe
+from lengthwise.web.sizes import longest_by_count
 
 LIMITS = Limits(matrix=100)
 SUM = "57+48+96"
@@ -52,7 +53,10 @@ def client(everything: Catalogue) -> Iterator[Client]:
 
 def test_models_and_limits(client: Client, everything: Catalogue) -> None:
     said = client.get("/api/models").json()
-    assert said["models"] == json.loads(json.dumps([offer.to_json() for offer in everything.offers.values()]))
+    listed = [{name: value for name, value in model.items() if name != "longest_drawn"} for model in said["models"]]
+    assert listed == json.loads(json.dumps([offer.to_json() for offer in everything.offers.values()]))
+    for model, offered in zip(said["models"], everything.offers.values(), strict=True):
+        assert model["longest_drawn"] == list(longest_by_count(offered.task, offered.max_ids, LIMITS))
     assert [model["kind"] for model in said["models"]][:6] == [*["box"] * 4, "theorem", "folder"]
     tiny = said["models"][1]
     assert (tiny["kind"], tiny["task"], tiny["example"]) == ("box", "addition", "57+48+96")

@@ -39,6 +39,7 @@ from lengthwise.web.catalogue import Catalogue
 from lengthwise.web.limits import Limits
 from lengthwise.web.openapi import describe
 from lengthwise.web.protection import Guard, client_address
+from lengthwise.web.sizes import longest_by_count
 from lengthwise.web.solving import CLOSING, Workshop
 from lengthwise.web.stream import EventStream
 
@@ -93,6 +94,7 @@ class Service:
         self._catalogue, self._limits = catalogue, limits
         self._desk = Desk(catalogue, limits)
         self.workshop = Workshop(catalogue, limits)
+        self._listing = asyncio.Lock()
         self._looking = asyncio.Semaphore(GLANCES_AT_ONCE)
         self._waiting_to_look = 0
 
@@ -100,7 +102,8 @@ class Service:
         return JSONResponse(describe())
 
     async def models(self, request: Request) -> Response:
-        offers = [offer.to_json() for offer in self._catalogue.offers.values()]
+        async with self._listing:  # what one has worked out, the next finds done
+            offers = await run_in_threadpool(self._offers)
         limits = {name: getattr(self._limits, name) for name in ("characters", "digits", "bits", "numbers", "tokens")}
         return JSONResponse({"models": offers, "limits": limits | {"matrix": self._limits.matrix}})
 
@@ -176,6 +179,12 @@ class Service:
         return JSONResponse({"ok": True, "working": line.working, "waiting": line.waiting})
 
     # Details.
+
+    def _offers(self) -> list[dict[str, Any]]:
+        return [
+            offer.to_json() | {"longest_drawn": longest_by_count(offer.task, offer.max_ids, self._limits)}
+            for offer in self._catalogue.offers.values()
+        ]
 
     async def _question(self, request: Request) -> Question:
         asked = _query(request, ("model", "problem"))

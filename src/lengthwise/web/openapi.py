@@ -176,6 +176,11 @@ SCHEMAS: Json = {
                 width=WHOLE,
                 trained_on=SIZES,
                 first_choice={"type": "boolean", "description": "Asked where no model is named."},
+                longest_drawn=_list(WHOLE)
+                | {
+                    "description": "How long the numbers of a random problem can be, by their count from 0 up, 0 where "
+                    "there is none; of a task that has lengths only, one entry."
+                },
             )
         ),
         limits=SIZES,

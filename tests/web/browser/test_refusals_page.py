@@ -80,17 +80,6 @@ def test_a_grid_that_is_not_here(tab: Tab) -> None:
     expect(tab.find(".map")).to_have_count(1)
 
 
-def test_a_size_that_a_model_cannot_take(tab: Tab) -> None:
-    tab.refused("/api/problem")
-    tab.open(f"/?model=adder-coupling&problem={SUM}")
-    tab.expect_verdict()
-    tab.page.get_by_text("Surprise me").click()
-    tab.find("#length").fill("100")
-    tab.find("#count").fill("100")
-    tab.page.get_by_role("button", name="Draw a problem").click()
-    tab.expect_sentence("#status", "This page would take about")
-
-
 def test_a_problem_that_a_model_has_no_ids_for(tab: Tab) -> None:
     tab.refused("/api/solve/stream")
     tab.open(f"/?model=adder-coupling&problem={'7' * 60}+1")

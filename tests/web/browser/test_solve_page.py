@@ -270,6 +270,39 @@ def test_surprise_me(tab: Tab) -> None:
     assert len(drawn) == 4
 
 
+def test_sliders_go_as_far_as_the_model_can_take_and_no_further(tab: Tab) -> None:
+    """Where both together are too much, the one that was not moved gives way; and what they say is drawn."""
+    tab.solve(SUM, model="adder-coupling")
+    tab.page.get_by_text("Surprise me").click()
+    length, count = tab.page.get_by_role("slider", name="digits each"), tab.page.get_by_role("slider", name="numbers")
+
+    def expect_size(digits: int, numbers: int) -> None:
+        expect(tab.find("#length-shown")).to_have_text(str(digits))
+        expect(tab.find("#count-shown")).to_have_text(str(numbers))
+        expect(length).to_have_value(str(digits))
+        expect(count).to_have_value(str(numbers))
+
+    length.press("End")
+    expect_size(38, 6)
+    count.press("End")
+    expect_size(37, 39)
+    length.press("End")
+    expect_size(38, 10)
+    tab.page.get_by_role("button", name="Draw a problem").click()
+    expect(tab.find("#problem")).to_have_value(re.compile(r"^\d{38}(\+\d{38}){9}$"))
+    expect(tab.answer).to_be_visible()
+    for model, digits, numbers in (("adder-tiny", 56, 100), ("theorem", 61, 31), ("untrained", 37, 39)):
+        tab.find("#model").select_option(model)
+        length.press("End")
+        count.press("End")
+        expect_size(digits, numbers)
+    tab.find("#model").select_option("parity-tiny")
+    tab.page.get_by_role("slider", name="bits").press("End")
+    expect(tab.find("#length-shown")).to_have_text("200")
+    tab.find("#model").select_option("adder-coupling")
+    expect_size(37, 39)  # of the numbers as many as before
+
+
 # Mistakes.
 
 

@@ -10,7 +10,6 @@ const SIZES = {
   parity: ['bits', ''],
 };
 const TALLEST = 132; // pixels of the box for a long problem
-const LONGEST_DRAWN = 100; // digits or numbers on a slider; of bits twice as many
 
 /** The task that a typed problem is of, as far as its signs tell. */
 export function taskOf(problem) {
@@ -25,9 +24,8 @@ export function firstChoice(models, task) {
 }
 
 export class Form {
-  constructor(models, limits) {
+  constructor(models) {
     this.models = models;
-    this.limits = limits;
     for (const [kind, label] of Object.entries(KINDS)) {
       const offered = models.filter((model) => model.kind === kind);
       const options = offered.map((model) => make('option', { value: model.name }, model.name));
@@ -35,7 +33,7 @@ export class Form {
     }
     this.choose((firstChoice(models, 'addition') ?? models[0]).name);
     find('problem').addEventListener('input', () => this.#grow());
-    for (const name of ['length', 'count']) find(name).addEventListener('input', () => this.#slid());
+    for (const name of ['length', 'count']) find(name).addEventListener('input', () => this.#slid(name));
   }
 
   /** A model by name; without one, the one that is chosen. */
@@ -89,15 +87,24 @@ export class Form {
     find('length-name').textContent = length;
     find('count-name').textContent = count;
     find('count-label').hidden = !count;
-    const { bits, digits, numbers } = this.limits;
-    const longest = model.task === 'parity' ? Math.min(2 * LONGEST_DRAWN, bits) : Math.min(LONGEST_DRAWN, digits);
-    find('length').max = longest;
-    find('count').max = model.task === 'multiplication' ? longest : Math.min(LONGEST_DRAWN, numbers);
-    find('count').min = model.task === 'multiplication' ? 1 : 2;
-    this.#slid();
+    const longest = model.longest_drawn;
+    find('surprise').hidden = !longest.some(Boolean);
+    find('length').max = Math.max(1, ...longest);
+    if (count) {
+      find('count').min = longest.findIndex(Boolean);
+      find('count').max = longest.length - 1;
+    }
+    this.#slid('count');
   }
 
-  #slid() {
+  /** A slider was moved: where both together are more than the model can take, the other one gives way. */
+  #slid(moved) {
+    const longest = this.offer().longest_drawn;
+    const { length, count } = this.size;
+    if (count !== null && longest[count] < length) {
+      if (moved === 'count') find('length').value = longest[count];
+      else find('count').value = longest.findLastIndex((most) => most >= length);
+    }
     for (const name of ['length', 'count']) find(`${name}-shown`).textContent = find(name).value;
   }
 

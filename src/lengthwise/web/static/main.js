@@ -121,8 +121,8 @@ try {
 }
 
 try {
-  const [{ models, limits }, { grids: list }] = await Promise.all([api.get('/api/models'), api.get('/api/grids')]);
-  solve = new Solve(models, limits, state, moved);
+  const [{ models }, { grids: list }] = await Promise.all([api.get('/api/models'), api.get('/api/grids')]);
+  solve = new Solve(models, state, moved);
   grids = new Grids(list, models, state, moved, draw);
   tour = new Tour(solve, state, moved, go);
   listen();

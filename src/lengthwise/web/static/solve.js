@@ -13,9 +13,9 @@ const LONGEST = 5; // seconds that showing a long page takes, if the model is th
 
 export class Solve {
   /** `models` as the API lists them; `moved()` is called when the address should follow. */
-  constructor(models, limits, state, moved) {
+  constructor(models, state, moved) {
     Object.assign(this, { state, moved });
-    this.form = new Form(models, limits);
+    this.form = new Form(models);
     this.sheet = new Sheet(find('sheet'), (index) => {
       state.at = this.sheet.held ? index : null; // what the mouse only passes over is nobody's choice
       this.inside.show(index);
