@@ -170,6 +170,45 @@ def test_every_view_on_a_phone(open_tab: OpenTab) -> None:
     assert {"/", "/api", "/static/main.js", "/static/style.css", "/api/models", "/api/solve/stream"} <= paths
 
 
+def uncovered(tab: Tab, index: int) -> bool:
+    """Whether a token can be seen, from its head to its foot."""
+    seen: bool = tab.token(index).evaluate("""(token) => {
+        const box = token.getBoundingClientRect();
+        return [box.top + 2, box.bottom - 2].every((y) =>
+            token.contains(document.elementFromPoint(box.x + box.width / 2, y)));
+    }""")
+    return seen
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_link_to_a_token_shows_it_on_a_phone(open_tab: OpenTab, moving: bool) -> None:
+    """What goes on inside stands below it, the status line above."""
+    tab = open_tab(viewport=PHONE, is_mobile=True, has_touch=True, moving=moving)
+    twelve = "+".join(["123456789012"] * 12)
+    for problem, layout, at in (
+        (SUM, "paper", 22),
+        (twelve, "paper", 3),
+        (twelve, "paper", 310),
+        (twelve, "flat", 310),
+    ):
+        tab.open(f"/?problem={problem}&layout={layout}&at={at}")
+        expect(tab.find(".heads")).to_be_visible()
+        assert tab.style("#inside", "position") == "sticky"
+        assert uncovered(tab, at), (problem, layout, at)
+        expect(tab.find("#inside h2")).to_be_in_viewport()
+
+
+def test_whoever_has_moved_the_page_meanwhile_is_left_there(open_tab: OpenTab) -> None:
+    tab = open_tab(viewport={"width": 390, "height": 1_100}, moving=True)
+    for touched in (False, True):
+        tab.open(f"/?problem={SUM}&at=22")
+        expect(tab.status).to_contain_text(" writes: ")
+        if touched:
+            tab.press("Shift")  # any key counts, as a finger or a wheel does
+        expect(tab.find(".heads")).to_be_visible()
+        assert (tab.evaluate("scrollY") == 0) is touched
+
+
 def test_a_phone_looks_inside_by_touch(open_tab: OpenTab) -> None:
     tab = open_tab(viewport=PHONE, is_mobile=True, has_touch=True)
     tab.solve(SUM)
@@ -178,11 +217,7 @@ def test_a_phone_looks_inside_by_touch(open_tab: OpenTab) -> None:
     expect(tab.find(".heads")).to_be_visible()
     expect(tab.token(22)).to_be_in_viewport()
     expect(tab.find("#inside h2")).to_be_in_viewport()
-    seen = tab.token(22).evaluate("""(token) => {
-        const box = token.getBoundingClientRect();
-        return token.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
-    }""")
-    assert seen  # what it shows does not cover it
+    assert uncovered(tab, 22)  # by what it shows
     sizes = [(square.width, square.height) for square in tab.squares()]
     assert min(min(size) for size in sizes) >= 24  # wide enough for a finger
 

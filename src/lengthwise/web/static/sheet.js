@@ -1,6 +1,7 @@
 // The sheet: the page a model was given and what it writes on it, as squares of an exercise book or in sequence.
 
 import { idColour } from './colours.js';
+import { find } from './dom.js';
 import { drawLooks } from './looks.js';
 import { layOut } from './places.js';
 
@@ -9,6 +10,7 @@ const SMALLEST_CELL = 13;
 const ROOMY = 36; // from so many pixels on, a square has room for its ids
 const GUTTER = 34; // for the numbers of the lines
 const BETWEEN = 28;
+const AROUND = 20; // pixels kept free above and below a token that is brought into sight
 
 export class Sheet {
   /** `pick(index)` is called when a token is chosen, with null when none is. */
@@ -265,8 +267,8 @@ export class Sheet {
 
   // Choosing tokens.
 
-  /** Choose a token; its kin, those with the same ids, light up. */
-  choose(index, { quietly = false, focus = false } = {}) {
+  /** Choose a token; its kin, those with the same ids, light up. `inSight` scrolls to it. */
+  choose(index, { quietly = false, focus = false, inSight = focus } = {}) {
     this.root.querySelectorAll('.chosen').forEach((element) => element.classList.remove('chosen'));
     this.chosen = index !== null && index < this.tokens.length ? index : null;
     this.#kin();
@@ -281,7 +283,7 @@ export class Sheet {
     }
     if (quietly) return;
     this.pick(this.chosen);
-    if (focus && this.chosen !== null) reveal(this.tokens[this.chosen].element);
+    if (inSight && this.chosen !== null) reveal(this.tokens[this.chosen].element);
   }
 
   #kin() {
@@ -371,11 +373,13 @@ function isDigit(token) {
   return /^\d$/.test(token ?? '');
 }
 
-/** Bring a token into the part of the window that nothing covers: on small screens the lower half is covered. */
+/** Bring a token where nothing covers it: below the status line, and on small screens above what goes on inside. */
 function reveal(element) {
+  element.scrollIntoView({ block: 'nearest', inline: 'nearest', behavior: 'instant' });
+  const small = matchMedia('(max-width: 900px)').matches && !document.body.classList.contains('touring');
   const box = element.getBoundingClientRect();
-  const [top, bottom] = [70, matchMedia('(max-width: 900px)').matches ? innerHeight * 0.48 : innerHeight - 20];
-  const off = box.bottom > bottom ? box.bottom - bottom : box.top < top ? box.top - top : 0;
-  if (off) scrollBy({ top: off });
-  element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  const top = find('status').offsetHeight + AROUND;
+  const bottom = innerHeight - (small ? find('inside').offsetHeight : 0) - AROUND;
+  const off = box.bottom > bottom ? box.bottom - bottom : Math.min(0, box.top - top);
+  scrollBy({ top: off, behavior: 'instant' }); // by nothing, too: it ends what still moves
 }

@@ -77,7 +77,7 @@ export class Solve {
     }
     if (at !== null && at < this.sheet.tokens.length) {
       this.sheet.held = true;
-      this.sheet.choose(at);
+      this.sheet.choose(at, { inSight: !running.scrolled });
     }
   }
 
