@@ -133,6 +133,7 @@ def test_a_square_pressed_is_a_problem_of_its_size(tab: Tab, grid: str, length: 
     expect(tab.find("#model")).to_have_value(model)
     if grid == "loose":
         expect(tab.find("#toast")).to_have_text("The model of this grid is not here: adder-tiny is asked instead.")
+        expect(tab.find("#toast-close")).to_be_visible()  # so it stays
     expect(tab.answer).to_have_text(str(sum(map(int, problem.split("+")))))
     assert tab.here.startswith(f"/?model={model}&problem={problem}")
     tab.page.go_back()

@@ -2,6 +2,7 @@
 
 import re
 
+from browser.conftest import OpenTab
 from browser.tab import ANSWER, SUM, Tab, expect
 
 PROBLEMS = {
@@ -47,6 +48,89 @@ def test_a_model_that_is_not_here(tab: Tab) -> None:
     expect(tab.find("#toast")).to_be_visible()
     expect(tab.answer).to_have_text(ANSWER)
     expect(tab.find("#model")).to_have_value("adder-tiny")
+
+
+def expect_no_note(tab: Tab) -> None:
+    expect(tab.find("#toast")).to_have_text("")
+    expect(tab.find("#toast-close")).to_be_hidden()
+    box = tab.find(".toast").bounding_box()
+    assert box is not None
+    assert (box["width"], box["height"]) == (0, 0)
+
+
+def test_a_note_of_something_missing_stays_until_it_is_dismissed(open_tab: OpenTab) -> None:
+    """By its button or by Escape, which then does nothing else; wherever one is."""
+    tab = open_tab()
+    tab.page.clock.install()
+    words = "There is no model ‘no-such-model’ here: another is asked."
+    for how in ("button", "button by key", "Escape at a token", "Escape on the page", "Escape in the box"):
+        tab.open(f"/?model=no-such-model&problem={SUM}&at=22")
+        expect(tab.find(".heads")).to_be_visible()
+        tab.page.clock.run_for(60_000)
+        expect(tab.find("#toast")).to_have_text(words)
+        expect(tab.find("#toast")).to_be_visible()
+        close = tab.page.get_by_role("button", name="Dismiss")
+        if how == "button":
+            close.click()
+        elif how == "button by key":
+            close.focus()
+            tab.press("Enter")
+            expect(tab.find("#content")).to_be_focused()
+        else:
+            if how == "Escape at a token":
+                tab.token(22).focus()
+            elif how == "Escape in the box":
+                tab.find("#problem").focus()
+            tab.press("Escape")
+        expect_no_note(tab)
+        expect(tab.token(22)).to_have_class(re.compile(r"\bchosen\b"))
+    tab.press("Escape")
+    expect(tab.token(22)).not_to_have_class(re.compile(r"\bchosen\b"))
+
+
+def test_a_note_is_replaced_by_the_next_and_one_in_passing_goes_by_itself(open_tab: OpenTab) -> None:
+    tab = open_tab(permissions=["clipboard-read", "clipboard-write"])
+    tab.page.clock.install()
+    tab.open(f"/?model=no-such-model&problem={SUM}")
+    tab.expect_verdict()
+    expect(tab.find("#toast-close")).to_be_visible()
+    tab.page.get_by_role("button", name="Copy link").click()
+    expect(tab.find("#toast")).to_have_text("The link is copied.")
+    expect(tab.find("#toast-close")).to_be_hidden()
+    tab.page.clock.run_for(3_000)
+    expect_no_note(tab)
+    tab.page.get_by_role("button", name="Copy link").click()
+    expect(tab.find("#toast")).to_have_text("The link is copied.")
+    tab.open(f"/?model=no-such&problem={SUM}")
+    expect(tab.find("#toast")).to_have_text("There is no model ‘no-such’ here: another is asked.")
+
+
+def test_a_browser_that_does_not_let_the_page_copy_is_told_of_until_it_is_dismissed(open_tab: OpenTab) -> None:
+    tab = open_tab()
+    tab.page.clock.install()
+    tab.solve(SUM)
+    tab.evaluate("""() => {
+        navigator.clipboard.writeText = () => Promise.reject(new Error());
+        document.execCommand = () => false;
+    }""")
+    tab.page.get_by_role("button", name="Copy link").click()
+    expect(tab.find("#toast")).to_have_text("The browser does not let this page copy.")
+    tab.page.clock.run_for(60_000)
+    expect(tab.find("#toast")).to_be_visible()
+    tab.press("Escape")
+    expect_no_note(tab)
+
+
+def test_notes_are_read_aloud(tab: Tab) -> None:
+    """Their place is there before they are, as a region whose changes are told; the button is no part of it."""
+    tab.solve(SUM)
+    place = tab.find("#toast")
+    expect(place).to_have_text("")
+    expect(place).to_have_attribute("aria-live", "polite")
+    assert tab.style("#toast", "display") == "block"
+    assert tab.style(".toast", "display") == "flex"
+    assert place.evaluate("(place) => place.closest('[hidden], [aria-hidden]') === null")
+    assert tab.find("#toast button").count() == 0
 
 
 ADDRESSES = (

@@ -17,15 +17,35 @@ export function make(tag, attributes = {}, ...children) {
 export const find = (id) => document.getElementById(id);
 
 let hiding;
-/** A few words at the foot of the page, for a moment. */
-export function toast(words) {
-  const place = find('toast');
-  place.textContent = words;
-  place.hidden = false;
+/** A few words at the foot of the page: for a moment, or, where they `stay`, until they are dismissed or others come. */
+export function toast(words, { stay = false } = {}) {
+  show(words, stay);
+  if (!stay) hiding = setTimeout(dismiss, 2600);
+}
+
+function dismiss() {
+  show('', false);
+}
+
+function show(words, closable) {
   clearTimeout(hiding);
-  hiding = setTimeout(() => {
-    place.hidden = true;
-  }, 2600);
+  find('toast').textContent = words; // it is always there, if empty: only then a change of it is read aloud
+  if (!closable && document.activeElement === find('toast-close')) find('content').focus({ preventScroll: true });
+  find('toast-close').hidden = !closable;
+}
+
+/** Let notes that stay be dismissed, by their button or by Escape, whatever else that key would do. */
+export function letDismiss() {
+  find('toast-close').addEventListener('click', dismiss);
+  addEventListener(
+    'keydown',
+    (event) => {
+      if (event.key !== 'Escape' || find('toast-close').hidden || document.querySelector('dialog[open]')) return;
+      event.stopPropagation();
+      dismiss();
+    },
+    { capture: true },
+  );
 }
 
 export const percent = (rate) => {

@@ -222,7 +222,7 @@ export class Grids {
     }
     try {
       await api.get('/api/problem', { model, length, count, seed: 0 }); // refused here, where one can read why
-      if (other) toast(other);
+      if (other) toast(other, { stay: true });
       this.draw(model, length, count);
     } catch (error) {
       find('cell-about').className = 'status bad';

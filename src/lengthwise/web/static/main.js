@@ -1,7 +1,7 @@
 // The page as a whole: which view is shown, the address, keys, light and dark.
 
 import * as api from './api.js';
-import { find, toast } from './dom.js';
+import { find, letDismiss, toast } from './dom.js';
 import { Grids } from './grids.js';
 import { Solve } from './solve.js';
 import { address, read } from './state.js';
@@ -113,6 +113,7 @@ async function start() {
   }
 }
 
+letDismiss();
 try {
   const kept = localStorage.getItem('theme');
   if (kept === 'light' || kept === 'dark') document.documentElement.dataset.theme = kept;
@@ -129,6 +130,6 @@ try {
   await start();
 } catch (error) {
   find('status').textContent = error.message;
-  toast(error.message);
+  toast(error.message, { stay: true });
   if (!(error instanceof api.Refused)) throw error;
 }

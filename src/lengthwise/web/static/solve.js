@@ -29,7 +29,8 @@ export class Solve {
   async enter() {
     const { state } = this;
     if (state.model && this.form.offer(state.model)) this.form.choose(state.model);
-    else if (state.model) toast(`There is no model ‘${state.model.slice(0, 60)}’ here: another is asked.`);
+    else if (state.model)
+      toast(`There is no model ‘${state.model.slice(0, 60)}’ here: another is asked.`, { stay: true });
     this.form.problem = state.problem;
     document.querySelector(`input[name=layout][value=${state.layout}]`).checked = true;
     this.sheet.setLayout(state.layout);
@@ -330,6 +331,7 @@ async function copy(text, done) {
     box.select();
     const copied = document.execCommand('copy'); // where the page is not served from this machine or by https
     box.remove();
-    toast(copied ? done : 'The browser does not let this page copy.');
+    if (copied) toast(done);
+    else toast('The browser does not let this page copy.', { stay: true });
   }
 }
