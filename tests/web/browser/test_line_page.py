@@ -35,6 +35,18 @@ def test_those_in_line_know_their_place_and_come_to_their_turn(open_tab: OpenTab
     expect(second.answer).to_have_text("201")
 
 
+def test_whoever_has_a_share_in_line_already_is_told_so(open_tab: OpenTab) -> None:
+    with serving("--at-once", 1, "--per-address", 1) as address:
+        tab = open_tab(address)
+        tab.refused("/api/solve/stream")
+        with urlopen(f"{address}api/solve/stream?problem={LONG}") as first:
+            assert first.readline() == b"event: page\n"
+            tab.open(f"/?problem={SUM}")
+            tab.expect_sentence("#status", "From your address one problem is waiting or being worked on already")
+            expect(tab.find("#stop")).to_be_hidden()
+        expect(tab.find("#go")).to_be_enabled()
+
+
 def test_the_page_says_that_the_server_has_ended(open_tab: OpenTab) -> None:
     with serving() as address:
         tab = open_tab(address)
