@@ -180,7 +180,7 @@ def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
         (["notes.txt"], "notes.txt"),
         (["--at-once", "0"], "at_once must be above 0, not 0 (see"),
         (["--digits", "-5"], "digits must be above 0, not -5 (see"),
-        (["--seconds", "soon"], "'soon'"),
+        (["--seconds", "soon"], "--seconds cannot be 'soon' (see"),
         (["--seconds", "nan"], "seconds must be above 0, not nan (see"),
         (["--device", "abacus"], "abacus"),
         (["--prot", "80"], "did you mean --port?"),

@@ -44,7 +44,7 @@ def one_sentence(complaint: str) -> str:
         return f"{valueless[1]} needs a value"
     if chosen := re.fullmatch(r"invalid choice (.+) for argument '(\S+)'\. Expected one of \((.*)\)", gist):
         return f"{chosen[2]} cannot be {chosen[1]}: choose one of {chosen[3].replace(chr(39), '').rstrip(',')}"
-    if refused := re.fullmatch(r"Error parsing (--\S+): .*?(?:from|literal)[^'\[]*(?:\[|: )(.*?)\]?", gist):
+    if refused := re.fullmatch(r"Error parsing (--\S+): .*?(?:from|literal|float)[^'\[]*(?:\[|: )(.*?)\]?", gist):
         return f"{refused[1]} cannot be {refused[2].replace(', ', ' ')}"
     if gist.startswith("Unrecognized options: "):
         meant = [option for word in re.findall(r"--[\w.-]+", gist) for option in _similar(word, sections[1:])]
