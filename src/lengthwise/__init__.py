@@ -1,5 +1,11 @@
 """Length generalization in arithmetic Transformers: train on short problems, measure on long ones."""
 
+import os
+
+# Read when torch is loaded: threads that wait for each other sleep sooner. Beside another busy process, where each may
+# have to wait for a thread that is not running, training a small model takes half the time (docs/performance.md).
+os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
 from lengthwise import interop, models, positions, presets, results, tasks
 from lengthwise.construction import construct
 from lengthwise.errors import InputError
