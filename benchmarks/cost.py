@@ -20,7 +20,7 @@ from rich.table import Table
 from tyro.conf import arg
 
 from lengthwise.evaluate import measure_cell
-from lengthwise.experiments import kinds
+from lengthwise.experiments import experiment, kinds
 from lengthwise.jobs import Job
 from lengthwise.reproduce import jobs
 from lengthwise.tasks import Task
@@ -75,7 +75,7 @@ def measure(job: Job, options: Options) -> dict[str, float]:
 def main(options: Options) -> None:
     console = Console(width=150)
     console.print(f"torch {torch.__version__}, {device_name()}, {matrix_rate() / 1e12:,.1f} TFLOP/s in products")
-    figures = [kind() for name, kind in kinds().items() if not options.figures or name in options.figures]
+    figures = [experiment(name) for name in options.figures or kinds()]
     asked = jobs(figures, "paper", Path("runs"))
     groups: dict[tuple[Any, ...], list[Job]] = defaultdict(list)
     for job in asked:

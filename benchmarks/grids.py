@@ -5,13 +5,14 @@ adder-tiny. Weights do not matter for time: a preset that is not in the box is m
 `--step 5` takes every fifth length and count, where there is no GPU.
 """
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import torch
 import tyro
-from common import DEVICE, copy_rate, device_name, matrix_rate, timed
+from common import DEVICE, copy_rate, device_name, matrix_rate
 from rich.console import Console
 from rich.table import Table
 from tyro.conf import arg
@@ -42,19 +43,15 @@ def main(options: Options) -> None:
     table = Table("model", "parameters", "cells", "problems a cell", "tokens", "seconds", "tokens/s", "mean")
     lengths, counts = range(1, 31)[:: options.step], range(2, 31)[:: options.step]
     for name in options.models:
-        model = load(name)
-        grids: list[lw.Grid] = []
-
-        def measure(name: str = name, model: lw.Solver = model, grids: list[lw.Grid] = grids) -> None:
-            file = None if options.out is None else options.out / f"{name}.json"
-            grids.append(lw.evaluate(model, lengths=lengths, counts=counts, samples=options.samples, out=file))
-
-        seconds = timed(measure)
+        model, file = load(name), None if options.out is None else options.out / f"{name}.json"
+        begun = time.perf_counter()
+        grid = lw.evaluate(model, lengths=lengths, counts=counts, samples=options.samples, out=file)
+        seconds = time.perf_counter() - begun  # its counts have been read back: nothing is left to wait for
         page = [
             len(model.task.sample(1, length=n, count=m, seed=0, fixed=True).tokens) for n in lengths for m in counts
         ]
         tokens = options.samples * sum(page)
-        rates = [rate or 0.0 for row in grids[0].accuracy for rate in row]
+        rates = [rate or 0.0 for row in grid.accuracy for rate in row]
         parameters = sum(weight.numel() for weight in model.parameters())
         row = [f"{parameters:,}", str(len(rates)), f"{options.samples:,}", f"{tokens:,}", f"{seconds:.1f}"]
         table.add_row(name, *row, f"{tokens / seconds:,.0f}", f"{sum(rates) / len(rates):.2%}")

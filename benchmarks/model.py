@@ -8,6 +8,7 @@ How much of the device is used is measured against what it does in the same run:
 large copy. What is counted of a model are its products and causal attention, as `common.InTraining.work` says.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -83,9 +84,8 @@ def measure(work: Work, options: Options, ceiling: float, console: Console) -> l
     return row
 
 
-def look(work: object, console: Console) -> None:
+def look(work: Callable[[], object], console: Console) -> None:
     """What the time goes to, by kernel, and how long the device was busy."""
-    assert callable(work)
     kinds = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if DEVICE.type == "cuda" else [])
     with profile(activities=kinds) as seen:
         seconds = timed(work)
