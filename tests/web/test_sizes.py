@@ -2,7 +2,7 @@
 
 import pytest
 from models import solver
-from serving import offer
+from serving import offer, serving
 
 import lengthwise as lw
 from lengthwise.positions.learned import Learned
@@ -76,3 +76,20 @@ def test_in_plain_numbers() -> None:
     assert (tiny[2], tiny[MOST]) == (100, 56)  # the pages of more would be too long
     empty = EVERYTHING.offer("no ids to speak of")
     assert longest_by_count(empty.task, empty.max_ids, Limits()) == (0, 0)
+
+
+def test_sizes_are_worked_out_before_the_first_visitor_comes_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside models at work it would take seconds, for everyone who opens the page."""
+    asked: list[str] = []
+
+    def count(task: lw.Task, max_ids: tuple[int | None, ...], limits: Limits) -> tuple[int, ...]:
+        asked.append(task.name)
+        return longest_by_count(task, max_ids, limits)
+
+    monkeypatch.setattr("lengthwise.web.app.longest_by_count", count)
+    with serving(Catalogue([offer("few ids", MODELS["few ids"])], [])) as client:
+        assert asked == ["addition"]
+        for _ in range(2):
+            (listed,) = client.get("/api/models").json()["models"]
+            assert listed["longest_drawn"] == list(longest_by_count(MODELS["few ids"].task, (5, 4), Limits()))
+        assert asked == ["addition"]

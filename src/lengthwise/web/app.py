@@ -60,6 +60,7 @@ def create_app(catalogue: Catalogue, limits: Limits | None = None, *, hosts: fro
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.close = service.workshop.close
+        await service.offers()  # half a second now, which beside models at work would be several
         yield
         service.workshop.close()
         await run_in_threadpool(service.workshop.wait_closed)
@@ -94,7 +95,7 @@ class Service:
         self._catalogue, self._limits = catalogue, limits
         self._desk = Desk(catalogue, limits)
         self.workshop = Workshop(catalogue, limits)
-        self._listing = asyncio.Lock()
+        self._listing, self._offers = asyncio.Lock(), list[dict[str, Any]]()
         self._looking = asyncio.Semaphore(GLANCES_AT_ONCE)
         self._waiting_to_look = 0
 
@@ -102,10 +103,16 @@ class Service:
         return JSONResponse(describe())
 
     async def models(self, request: Request) -> Response:
-        async with self._listing:  # what one has worked out, the next finds done
-            offers = await run_in_threadpool(self._offers)
+        offers = await self.offers()
         limits = {name: getattr(self._limits, name) for name in ("characters", "digits", "bits", "numbers", "tokens")}
         return JSONResponse({"models": offers, "limits": limits | {"matrix": self._limits.matrix}})
+
+    async def offers(self) -> list[dict[str, Any]]:
+        """All models as the page lists them, worked out once."""
+        async with self._listing:
+            if not self._offers:
+                self._offers = await run_in_threadpool(self._list_offers)
+        return self._offers
 
     async def grids(self, request: Request) -> Response:
         return JSONResponse({"grids": [grid.to_json() for grid in self._catalogue.grids.values()]})
@@ -180,7 +187,7 @@ class Service:
 
     # Details.
 
-    def _offers(self) -> list[dict[str, Any]]:
+    def _list_offers(self) -> list[dict[str, Any]]:
         return [
             offer.to_json() | {"longest_drawn": longest_by_count(offer.task, offer.max_ids, self._limits)}
             for offer in self._catalogue.offers.values()
