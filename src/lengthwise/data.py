@@ -18,6 +18,7 @@ from lengthwise.randomness import derive, generator
 from lengthwise.ranks import ALONE, Ranks
 from lengthwise.recipe import Recipe
 from lengthwise.solver import Solver
+from lengthwise.tasks import Batch
 from lengthwise.tasks.problems import Problems
 
 STEPS_AT_ONCE = 32
@@ -106,11 +107,16 @@ class Feed:
         starts = torch.arange(STEPS_AT_ONCE, device=self._device) * self._whole_batch + self._first
         return (starts[:, None] + torch.arange(self._batch, device=self._device)).flatten()
 
-    def _write(self, number: int) -> list[list[Examples]]:
+    def pages(self, number: int) -> Batch:
+        """What this process sees in many steps, in their order."""
         recipe, model = self._recipe, self._model
         seed = derive(recipe.seed, "offsets", number) if recipe.data.random_offsets else None
         batch = model.task.write_all(self._chosen(number), offsets_seed=seed, only=self._own_rows())
         model.require_ids(batch.position_ids)
+        return batch
+
+    def _write(self, number: int) -> list[list[Examples]]:
+        recipe, model, batch = self._recipe, self._model, self.pages(number)
         tokens, sizes = model.numbers(batch.tokens), batch.boundaries.diff()
         targets = batch.targets.nonzero()[:, 0]
         row = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)[targets]

@@ -12,11 +12,17 @@ SMALL = 64
 
 
 class _LookUp(torch.autograd.Function):
+    generate_vmap_rule = True
+
     @staticmethod
-    def forward(ctx: Any, index: Tensor, table: Tensor) -> Tensor:
+    def forward(index: Tensor, table: Tensor) -> Tensor:
+        return functional.embedding(index, table)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        index, table = inputs
         ctx.save_for_backward(index)
         ctx.rows = len(table)
-        return functional.embedding(index, table)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[None, Tensor]:
@@ -28,7 +34,7 @@ class _LookUp(torch.autograd.Function):
 
 def look_up(index: Int[Tensor, "*shape"], table: Float[Tensor, "rows width"]) -> Float[Tensor, "*shape width"]:
     """The row of each number."""
-    if table.requires_grad and len(table) <= SMALL and not torch.compiler.is_compiling():
+    if torch.is_grad_enabled() and len(table) <= SMALL and not torch.compiler.is_compiling():
         found: Tensor = _LookUp.apply(index, table)  # type: ignore[no-untyped-call]
         return found
     return functional.embedding(index, table)

@@ -261,45 +261,70 @@ class _Mix(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any,
         query: Tensor | None,
         key: Tensor | None,
         value: Tensor,
         bias: Tensor,
+        near: Int[Tensor, "queries slots"],
         neighbours: Neighbours,
         scale: float,
-    ) -> Tensor:
-        rows = _rows(neighbours, value.shape[1])
+    ) -> tuple[Tensor, Tensor]:
+        rows = _rows(near, value.shape[1])
         scores = bias if query is None or key is None else _products(query, key, rows).mul_(scale).add_(bias)
         # Over so few numbers this is far faster than the softmax that torch has for CPUs.
         weights = (scores - scores.amax(-1, keepdim=True)).exp_()
         weights.div_(weights.sum(-1, keepdim=True))
-        ctx.save_for_backward(query, key, value, weights, rows)
+        return _collect(value, rows, weights), weights
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        query, key, value, _, near, neighbours, scale = inputs
+        _, weights = output
+        ctx.mark_non_differentiable(weights)
+        ctx.save_for_backward(query, key, value, weights, near)
         ctx.neighbours, ctx.scale = neighbours, scale
-        return _collect(value, rows, weights)
+
+    @staticmethod
+    def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
+        """Many models side by side, as one whose tokens are those of all."""
+        *tensors, _, scale = inputs
+        wide = [
+            one if one is None else one.movedim(dim, 0) if dim is not None else one.expand(info.batch_size, *one.shape)
+            for one, dim in zip(tensors, dims, strict=False)
+        ]
+        first = torch.arange(info.batch_size, device=wide[2].device) * wide[2].shape[1]
+        wide[4] = wide[4] + first[:, None, None]
+        packed = [one if one is None else one.flatten(0, 1).contiguous() for one in wide]
+        near = Neighbours(packed[4], torch.ones_like(packed[4], dtype=torch.bool))
+        mixed, weights = _Mix.apply(*packed, near, scale)  # type: ignore[no-untyped-call]
+        apart = (info.batch_size, -1)
+        return (mixed.unflatten(0, apart), weights.unflatten(0, apart)), (0, 0)
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor, None, None]:
-        query, key, value, weights, rows = ctx.saved_tensors
+    def backward(
+        ctx: Any, *gradients: Tensor
+    ) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor, None, None, None]:
+        query, key, value, weights, near = ctx.saved_tensors
+        rows = _rows(near, value.shape[1])
         gradient = gradients[0].contiguous()
         to_weights = _products(gradient, value, rows)
         to_scores = (to_weights - (to_weights * weights).sum(-1, keepdim=True)) * weights
         if query is None:
             (to_value,) = _collect_back(ctx.neighbours, len(value), (gradient, weights))
-            return None, None, to_value, to_scores, None, None
+            return None, None, to_value, to_scores, None, None, None
         scaled = to_scores * ctx.scale
         to_key, to_value = _collect_back(ctx.neighbours, len(value), (query, scaled), (gradient, weights))
-        return _collect(key, rows, scaled), to_key, to_value, to_scores, None, None
+        return _collect(key, rows, scaled), to_key, to_value, to_scores, None, None, None
 
 
 Slots = Float[Tensor, "queries heads slots"]
 
 
-def _rows(neighbours: Neighbours, heads: int) -> Int[Tensor, "queries heads slots"]:
+def _rows(near: Int[Tensor, "queries slots"], heads: int) -> Int[Tensor, "queries heads slots"]:
     """Where the keys of each head stand, when tokens and heads are one axis."""
-    head = torch.arange(heads, device=neighbours.key.device)[:, None]
-    rows: Tensor = neighbours.key[:, None] * heads + head
+    head = torch.arange(heads, device=near.device)[:, None]
+    rows: Tensor = near[:, None] * heads + head
     return rows
 
 
@@ -356,5 +381,6 @@ def mix(
     exact = torch.promote_types(value.dtype, torch.float32)
     with torch.autocast(value.device.type, enabled=False):
         full = [None if part is None else part.to(exact).contiguous() for part in (query, key, value)]
-        mixed: Tensor = _Mix.apply(*full, bias.to(exact).contiguous(), neighbours, scale)  # type: ignore[no-untyped-call]
+        near = neighbours.key
+        mixed, _ = _Mix.apply(*full, bias.to(exact).contiguous(), near, neighbours, scale)  # type: ignore[no-untyped-call]
     return mixed.to(value.dtype)

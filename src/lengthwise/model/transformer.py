@@ -19,6 +19,7 @@ from lengthwise.errors import InputError
 from lengthwise.model.attention import Context, Known, Sequences, attend
 from lengthwise.model.cache import Cache
 from lengthwise.model.config import ModelConfig
+from lengthwise.model.neighbours import Neighbours
 from lengthwise.positions.base import Encoding, Hooks, Place, Shape
 from lengthwise.randomness import generator
 from lengthwise.tables import look_up
@@ -193,13 +194,33 @@ class Transformer(nn.Module):
         if cache is not None:
             cache.begin(context)
             context.keep = cache.fill
-        x = self._embed(tokens, place)
+        return self._through(tokens, context, states)
+
+    def near(
+        self,
+        tokens: Integer[Tensor, " tokens"],
+        position_ids: Int[Tensor, "levels tokens"],
+        index: Int[Tensor, " tokens"],
+        neighbours: Neighbours,
+        wanted: Wanted = None,
+    ) -> Float[Tensor, "outputs vocabulary"]:
+        """The same, where all neighbours are known, and with them all there is to know of sequences."""
+        place = Place(position_ids, index)
+        layers = len(self.blocks)
+        context = Context(self.hooks, None, place, self.score_scale, wanted=wanted, layers=layers)
+        context.look_around(neighbours)
+        return self._through(tokens, context)
+
+    def _through(
+        self, tokens: Integer[Tensor, " tokens"], context: Context, states: list[Tensor] | None = None
+    ) -> Float[Tensor, "outputs vocabulary"]:
+        x = self._embed(tokens, context.place)
         if states is not None:
             states.append(x)
         for layer, block in enumerate(self.blocks):
             last = layer + 1 == len(self.blocks)
             mix = partial(attend, context=context, layer=layer)
-            x = block(x, mix, wanted if last else None)
+            x = block(x, mix, context.wanted if last else None)
             if states is not None:
                 states.append(x)
         return self._read(x)
