@@ -159,7 +159,8 @@ class Context:
     """What attention needs besides queries, keys and values, the same in every layer of one forward pass."""
 
     hooks: Hooks
-    sequences: Sequences
+    packed: Sequences | None
+    """None where all neighbours are given: nobody asks then which tokens form a sequence."""
     place: Place
     scale: float
     captured: list[Float[Tensor, "sequences heads longest longest"]] | None = None
@@ -171,6 +172,12 @@ class Context:
     layers: int = 1
     neighbours: Neighbours | None = None
     """Of the tokens of the first layer, where the encoding has a reach."""
+
+    @property
+    def sequences(self) -> Sequences:
+        """Which tokens form a sequence."""
+        assert self.packed is not None
+        return self.packed
 
     def look_around(self, found: Neighbours | None) -> None:
         """Find the neighbours of all tokens, or of the wanted ones where there is but one layer; or take them."""

@@ -287,24 +287,26 @@ class _Mix(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, dims: tuple[int | None, ...], *inputs: Any) -> tuple[tuple[Tensor, Tensor], tuple[int, int]]:
         """Many models side by side, as one whose tokens are those of all."""
-        *tensors, _, scale = inputs
-        wide = [
-            one if one is None else one.movedim(dim, 0) if dim is not None else one.expand(info.batch_size, *one.shape)
-            for one, dim in zip(tensors, dims, strict=False)
-        ]
-        first = torch.arange(info.batch_size, device=wide[2].device) * wide[2].shape[1]
-        wide[4] = wide[4] + first[:, None, None]
-        packed = [one if one is None else one.flatten(0, 1).contiguous() for one in wide]
-        near = Neighbours(packed[4], torch.ones_like(packed[4], dtype=torch.bool))
-        mixed, weights = _Mix.apply(*packed, near, scale)  # type: ignore[no-untyped-call]
-        apart = (info.batch_size, -1)
+        models = info.batch_size
+
+        def every(place: int) -> Tensor:
+            one, dim = inputs[place], dims[place]
+            wide: Tensor = one.expand(models, *one.shape) if dim is None else one.movedim(dim, 0)
+            return wide
+
+        tokens = every(2).shape[1]
+        near = (every(4) + torch.arange(0, models * tokens, tokens, device=inputs[4].device)[:, None, None]).flatten(
+            0, 1
+        )
+        packed = [None if inputs[place] is None else every(place).flatten(0, 1).contiguous() for place in range(4)]
+        neighbours = Neighbours(near, torch.ones_like(near, dtype=torch.bool))
+        mixed, weights = _Mix.apply(*packed, near, neighbours, inputs[6])  # type: ignore[no-untyped-call]
+        apart = (models, -1)
         return (mixed.unflatten(0, apart), weights.unflatten(0, apart)), (0, 0)
 
     @staticmethod
     @once_differentiable
-    def backward(
-        ctx: Any, *gradients: Tensor
-    ) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor, None, None, None]:
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor, Tensor, None, None, None]:
         query, key, value, weights, near = ctx.saved_tensors
         rows = _rows(near, value.shape[1])
         gradient = gradients[0].contiguous()
@@ -382,5 +384,6 @@ def mix(
     with torch.autocast(value.device.type, enabled=False):
         full = [None if part is None else part.to(exact).contiguous() for part in (query, key, value)]
         near = neighbours.key
+        mixed: Tensor
         mixed, _ = _Mix.apply(*full, bias.to(exact).contiguous(), near, neighbours, scale)  # type: ignore[no-untyped-call]
     return mixed.to(value.dtype)
