@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "learning": GROUND | {"model", "solver", "recipe", "data"},
     "session": GROUND | {"solver", "recipe", "learning", "evaluate", "runs"},
     "train": GROUND | {"recipe", "data", "learning", "runs", "session"},
+    "together": GROUND | {"model", "solver", "recipe", "data", "learning", "runs", "session", "train"},
     "focus": GROUND | {"tasks", "results"},
     "figures": {"errors", "files", "tasks", "results", "focus"},
     "experiments": GROUND | {"tasks", "recipe", "presets", "results", "focus", "figures", "measurements"},
@@ -50,7 +51,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cluster": GROUND | {"processes"},
     "storage": GROUND,
     "jobs": GROUND
-    | {"checkpoint", "solver", "recipe", "results", "evaluate", "looking", "focus", "session", "train", "runs"}
+    | {
+        "checkpoint",
+        "solver",
+        "recipe",
+        "results",
+        "evaluate",
+        "looking",
+        "focus",
+        "session",
+        "train",
+        "together",
+        "runs",
+    }
     | {"measurements", "processes", "storage"},
     "engines": GROUND | {"jobs", "processes", "cluster", "session"},
     "sweep": GROUND

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from lengthwise.errors import InputError
-from lengthwise.processes import Hear, Outcome, attempt, heard_by
+from lengthwise.processes import Hear, Outcome, Said, attempt, heard_by
 
 Piece = TypeVar("Piece")
 
@@ -24,12 +24,12 @@ SECONDS_TO_SAVE = 30.0
 
 def on_cluster(
     pieces: Sequence[Piece],
-    work: Callable[[Piece], str],
+    work: Callable[[Piece], Said],
     *,
     address: str | None = None,
     per_gpu: int = 1,
     hear: Hear[Piece] | None = None,
-) -> Iterator[Outcome[Piece]]:
+) -> Iterator[Outcome[Piece, Said]]:
     """All pieces, as many at a time as the cluster has room for: a core each, and a share of a GPU where there are any.
 
     Without an address, that of the environment (RAY_ADDRESS) or of a cluster on this machine; else one is started here.
@@ -82,7 +82,7 @@ class _Board:
         return news
 
 
-def _do(work: Callable[[Piece], str], piece: Piece, number: int, board: Any) -> tuple[str, bool]:
+def _do(work: Callable[[Piece], Said], piece: Piece, number: int, board: Any) -> tuple[Said | str, bool]:
     """On some machine of the cluster: one piece of work. A cancellation is a wish to stop, and it may save."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -91,8 +91,8 @@ def _do(work: Callable[[Piece], str], piece: Piece, number: int, board: Any) -> 
 
 
 def _all(
-    ray: Any, pieces: Sequence[Piece], work: Callable[[Piece], str], per_gpu: int, hear: Hear[Piece] | None
-) -> Iterator[Outcome[Piece]]:
+    ray: Any, pieces: Sequence[Piece], work: Callable[[Piece], Said], per_gpu: int, hear: Hear[Piece] | None
+) -> Iterator[Outcome[Piece, Said]]:
     gpus = ray.cluster_resources().get("GPU", 0)
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
         ray.get_runtime_context().get_node_id(), soft=True
@@ -124,7 +124,7 @@ def _news(ray: Any, board: Any) -> dict[int, Any]:
     return found
 
 
-def _outcome(ray: Any, reference: Any) -> tuple[str, bool]:
+def _outcome(ray: Any, reference: Any) -> tuple[Any, bool]:
     try:
         words, well = ray.get(reference)
     except ray.exceptions.TaskCancelledError:

@@ -15,8 +15,8 @@ import torch
 
 from lengthwise.cluster import on_cluster
 from lengthwise.errors import InputError
-from lengthwise.jobs import Job, work
-from lengthwise.processes import Hear, Outcome, one_by_one, polite, side_by_side
+from lengthwise.jobs import Job, News, Team, teams, work, work_as_one
+from lengthwise.processes import Hear, Outcome, Piece, Said, one_by_one, polite, side_by_side
 from lengthwise.session import Observer
 
 PATIENCE = 120.0
@@ -35,6 +35,8 @@ class Engine:
     """How many share a GPU: small models leave a large one idle."""
     address: str | None = None
     """Of the Ray cluster; by default that of RAY_ADDRESS, or one on this machine."""
+    together: int = 1
+    """How many runs that differ in their seeds alone are trained as one model, where it is a small one."""
     device: str | None = None
     """cpu, cuda, or None for the best there is."""
 
@@ -45,6 +47,8 @@ class Engine:
             raise InputError(f"workers must be 1 or more, not {self.workers}.")
         if self.per_gpu < 1:
             raise InputError(f"per_gpu must be 1 or more, not {self.per_gpu}.")
+        if self.together < 1:
+            raise InputError(f"together must be 1 or more, not {self.together}.")
         if self.on == "ray" and self.workers is not None:
             raise InputError("a Ray cluster takes as many runs as it has room for: leave workers out.")
         if self.on == "local" and self.address is not None:
@@ -55,15 +59,36 @@ class Engine:
         jobs: Sequence[Job],
         hear: Hear[Job] | None = None,
         observer: Callable[[], Observer] | None = None,
-    ) -> Iterator[Outcome[Job]]:
+    ) -> Iterator[Outcome[Job, str]]:
         """All jobs; outcomes as they come. `observer` watches closely where runs are done one by one."""
+        patience = PATIENCE if self.on == "ray" else 0.0
+        if self.together == 1:
+            watched = observer if self.on == "local" and self._workers(jobs) == 1 else None
+            single = partial(work, device=self.device, observer=watched, patience=patience)
+            yield from self._spread(jobs, single, hear)
+            return
+
+        def hear_one(team: Team, news: tuple[int, News]) -> None:
+            if hear is not None:
+                hear(team[news[0]], news[1])
+
+        as_one = partial(work_as_one, device=self.device, patience=patience)
+        for team, said, _ in self._spread(teams(jobs, self.together), as_one, hear_one):
+            for place, job in enumerate(team):
+                yield (job, said, False) if isinstance(said, str) else (job, *said[place])
+
+    def _spread(
+        self, pieces: Sequence[Piece], work: Callable[[Piece], Said], hear: Hear[Piece] | None
+    ) -> Iterator[Outcome[Piece, Said]]:
         if self.on == "ray":
-            away = partial(work, device=self.device, patience=PATIENCE)
-            return on_cluster(jobs, away, address=self.address, per_gpu=self.per_gpu, hear=hear)
-        workers = min(self.room, max(1, len(jobs)))
+            return on_cluster(pieces, work, address=self.address, per_gpu=self.per_gpu, hear=hear)
+        workers = self._workers(pieces)
         if workers == 1:
-            return one_by_one(jobs, partial(work, device=self.device, observer=observer), hear)
-        return side_by_side(jobs, partial(work, device=self.device), workers, hear, self._gpus())
+            return one_by_one(pieces, work, hear)
+        return side_by_side(pieces, work, workers, hear, self._gpus())
+
+    def _workers(self, pieces: Sequence[object]) -> int:
+        return min(self.room, max(1, len(pieces)))
 
     def do_all(
         self,

@@ -4,9 +4,12 @@ What is done is known by its files: a whole grid is never measured again, a fini
 weights are not needed where all grids are there.
 """
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from lengthwise import checkpoint
@@ -16,13 +19,14 @@ from lengthwise.evaluate import evaluate
 from lengthwise.focus import focus
 from lengthwise.looking import average_attention
 from lengthwise.measurements import Measurement, map_of
-from lengthwise.processes import tell
+from lengthwise.processes import attempt, tell
 from lengthwise.recipe import Recipe
 from lengthwise.results import Grid, read_json, write_json
 from lengthwise.runs import Record, Run
 from lengthwise.session import Observer
 from lengthwise.solver import Solver
 from lengthwise.storage import mirrored
+from lengthwise.together import train_together, why_not
 from lengthwise.train import train
 
 NEWS_SECONDS = 0.5
@@ -102,17 +106,71 @@ def _work(
     model = run.model.to(chosen).eval()
     words = [f"{steps:,} steps in {trained:.0f} s" if steps else "trained already"]
     for one in job.missing:
-        tell(News(step=job.recipe.training.steps, steps=job.recipe.training.steps, words="measuring"))
+        if isinstance(watcher, _Teller):
+            watcher.measuring(job.recipe.training.steps)
         words.append(measure(model, one, job.folder))
         saved()
     return f"{', '.join(words)}; {time.monotonic() - begun:.0f} s in all"
 
 
-class _Teller:
-    """An observer that tells how far a run has come."""
+Team = tuple[Job, ...]
+"""Runs that are trained as one, if that is possible."""
 
-    def __init__(self) -> None:
+
+def teams(jobs: Sequence[Job], most: int) -> list[Team]:
+    """Runs that differ in their seeds alone, so many at most in a team; the others by themselves."""
+    found: dict[str, list[Job]] = {}
+    for job in jobs:
+        recipe = job.recipe.to_json()
+        del recipe["seed"]
+        alone = str(job.folder) if most == 1 or why_not(job.recipe) else ""
+        found.setdefault(json.dumps([alone, recipe], sort_keys=True), []).append(job)
+    return [tuple(group[first : first + most]) for group in found.values() for first in range(0, len(group), most)]
+
+
+def work_as_one(team: Team, device: str | None = None, patience: float = 0.0) -> list[tuple[str, bool]]:
+    """Train the runs of a team as one, as far as that is missing, and measure each: what is said of it, and if well.
+
+    News come with the place of the run they are of.
+    """
+    with ExitStack() as stack:
+        mirrors = [None if job.kept_at is None else stack.enter_context(mirrored(job.kept_at)) for job in team]
+        here = [
+            job if mirror is None else replace(job, folder=mirror.folder)
+            for job, mirror in zip(team, mirrors, strict=True)
+        ]
+        saved = [(lambda: None) if mirror is None else mirror.push for mirror in mirrors]
+        begun = time.monotonic()
+        todo = [place for place, job in enumerate(here) if job.missing]
+        reasons: dict[int, str | None] = dict.fromkeys(range(len(team)))
+        if len(todo) > 1:
+            outcomes = train_together(
+                [here[place].recipe for place in todo],
+                [here[place].folder for place in todo],
+                device=device,
+                observers=[_Teller(place) for place in todo],
+                on_save=[saved[place] for place in todo],
+                patience=patience,
+            )
+            reasons |= dict(zip(todo, outcomes, strict=True))
+        together = f"{len(todo)} runs as one in {time.monotonic() - begun:.0f} s; "
+
+        def finish(place: int) -> tuple[str, bool]:
+            if (reason := reasons[place]) is not None:
+                return reason, False
+            watcher = partial(_Teller, place)
+            words, well = attempt(lambda job: _work(job, device, watcher, patience, saved[place]), here[place])
+            return (together if well and place in todo and len(todo) > 1 else "") + words, well
+
+        return [finish(place) for place in range(len(team))]
+
+
+class _Teller:
+    """An observer that tells how far a run has come; in a team, which of its runs."""
+
+    def __init__(self, place: int | None = None) -> None:
         self._steps, self._words, self._told = 0, "", float("-inf")
+        self._place = place
 
     def begin(self, recipe: Recipe, run: Run, model: Solver, step: int) -> None:
         self._steps = recipe.training.steps
@@ -121,14 +179,23 @@ class _Teller:
     def advance(self, step: int, tokens_per_second: float) -> None:
         if time.monotonic() - self._told >= NEWS_SECONDS:
             self._told = time.monotonic()
-            tell(News(step=step, steps=self._steps, words=self._words))
+            self._tell(step)
 
     def note(self, record: Record) -> None:
         if "loss" in record:
             self._words = f"loss {record['loss']:.4f}"
 
     def end(self, step: int, seconds: float) -> None:
-        tell(News(step=step, steps=self._steps, words=self._words))
+        self._tell(step)
+
+    def measuring(self, steps: int) -> None:
+        """The run is trained, and now measured."""
+        self._steps, self._words = steps, "measuring"
+        self._tell(steps)
+
+    def _tell(self, step: int) -> None:
+        news = News(step=step, steps=self._steps, words=self._words)
+        tell(news if self._place is None else (self._place, news))
 
 
 def measure(model: Solver, asked: Measurement, folder: Path) -> str:

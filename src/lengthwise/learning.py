@@ -10,7 +10,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from lengthwise.data import Examples
 from lengthwise.device import autocast
-from lengthwise.model.transformer import Transformer
 from lengthwise.recipe import Training
 from lengthwise.solver import Solver
 
@@ -67,7 +66,7 @@ def learn(
     return total, right
 
 
-def make_optimizer(model: Transformer, training: Training) -> torch.optim.Optimizer:
+def make_optimizer(model: torch.nn.Module, training: Training) -> torch.optim.Optimizer:
     """Adam as the recipe has it."""
     kind = torch.optim.AdamW if training.optimizer == "adamw" else torch.optim.Adam
     first, second = training.betas

@@ -1,6 +1,6 @@
 """Many pieces of work, one after the other or several processes at a time: a failure stops none of the others.
 
-Each outcome is the piece, what is said of it, and whether it went well. Stopping stops all; each process is asked once,
+Stopping stops all; each process is asked once,
 politely, and has time to save what it can go on from. Who works may `tell` how it goes, and who waits may `hear` it.
 
 >>> [(piece, words) for piece, words, well in one_by_one([1, 2], str)]
@@ -23,7 +23,9 @@ import torch
 from lengthwise.errors import InputError
 
 Piece = TypeVar("Piece")
-Outcome = tuple[Piece, str, bool]
+Said = TypeVar("Said")
+Outcome = tuple[Piece, Said | str, bool]
+"""A piece, what came of it or why nothing did, and whether it went well."""
 Hear = Callable[[Piece, Any], None]
 """Told how a piece of work goes, whenever it says so."""
 SECONDS_TO_SAVE = 60
@@ -47,8 +49,8 @@ def heard_by(listener: Callable[[Any], None]) -> Iterator[None]:
 
 
 def one_by_one(
-    pieces: Sequence[Piece], work: Callable[[Piece], str], hear: Hear[Piece] | None = None
-) -> Iterator[Outcome[Piece]]:
+    pieces: Sequence[Piece], work: Callable[[Piece], Said], hear: Hear[Piece] | None = None
+) -> Iterator[Outcome[Piece, Said]]:
     """All pieces, in this process."""
     for piece in pieces:
 
@@ -63,11 +65,11 @@ def one_by_one(
 
 def side_by_side(
     pieces: Sequence[Piece],
-    work: Callable[[Piece], str],
+    work: Callable[[Piece], Said],
     workers: int,
     hear: Hear[Piece] | None = None,
     gpus: Sequence[str] = (),
-) -> Iterator[Outcome[Piece]]:
+) -> Iterator[Outcome[Piece, Said]]:
     """A process for every piece, so many at a time, with one thread each; on these GPUs in turn, if any are named."""
     context = multiprocessing.get_context("spawn")  # CUDA does not survive a fork
     waiting = list(pieces)
@@ -105,8 +107,8 @@ def side_by_side(
                 left.join(SECONDS_TO_SAVE)
 
 
-def attempt(work: Callable[[Piece], str], piece: Piece) -> tuple[str, bool]:
-    """Work on a piece: what is said of it, and whether it went well."""
+def attempt(work: Callable[[Piece], Said], piece: Piece) -> tuple[Said | str, bool]:
+    """Work on a piece: what came of it, and whether it went well."""
     try:
         return work(piece), True
     except InputError as error:
@@ -115,7 +117,7 @@ def attempt(work: Callable[[Piece], str], piece: Piece) -> tuple[str, bool]:
         return f"{type(error).__name__}: {error}", False
 
 
-def _in_process(work: Callable[[Piece], str], piece: Piece, pipe: Connection, gpu: str | None) -> None:
+def _in_process(work: Callable[[Piece], object], piece: Piece, pipe: Connection, gpu: str | None) -> None:
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu  # before CUDA is first used, this is all there is
     torch.set_num_threads(1)
@@ -126,6 +128,7 @@ def _in_process(work: Callable[[Piece], str], piece: Piece, pipe: Connection, gp
         with suppress(BrokenPipeError):
             pipe.send((news, None))
 
+    outcome: tuple[object, bool]
     try:
         with heard_by(listen):
             outcome = attempt(work, piece)

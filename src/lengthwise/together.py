@@ -4,12 +4,20 @@ A small model leaves a GPU waiting for its next instruction. Several of them tha
 same instructions, so that they cost hardly more time than one. Each sees its own batches, and its numbers are those of
 a run of its own, up to rounding.
 
+    outcomes = train_together(recipes, folders)      # what became of each: None, or why it failed
+
 It is meant for models that see a few neighbours of each token (an encoding with a reach), as small ones do here: all of
-their work is then the same for every seed, whatever the lengths of its pages.
+their work is then the same for every seed, whatever the lengths of its pages. Runs are ordinary run folders, and each
+can be taken up again by itself or with others.
 """
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int, Integer
@@ -18,13 +26,17 @@ from torch.func import functional_call, vmap
 from torch.nn import functional
 
 from lengthwise.data import STEPS_AT_ONCE, Feed
-from lengthwise.device import autocast
+from lengthwise.device import autocast, pick_device
 from lengthwise.errors import InputError
+from lengthwise.learning import learning_rate, make_optimizer
 from lengthwise.model.attention import neighbours_of
 from lengthwise.model.neighbours import Neighbours, find
 from lengthwise.model.transformer import Transformer
 from lengthwise.recipe import Recipe, Training
+from lengthwise.runs import Run
+from lengthwise.session import Observer, Session
 from lengthwise.solver import Solver
+from lengthwise.train import claim, stopping
 
 NONE = -100
 """Stands where there is no target."""
@@ -50,9 +62,13 @@ class Batches:
     sizes: tuple[int, ...]
     """How many tokens."""
 
-    def of(self, model: int) -> tuple[Int[Tensor, " targets"], Int[Tensor, " targets"]]:
-        """The targets of one model, and their pages."""
-        return self.expected[model, : self.targets[model]], self.page[model, : self.targets[model]]
+    pages: int
+    """How many pages."""
+
+    def marks(self, model: int, right: Bool[Tensor, "models targets"]) -> tuple[Tensor, Tensor]:
+        """Which targets of one model are right, and which pages."""
+        own, page = right[model, : self.targets[model]], self.page[model, : self.targets[model]]
+        return own, torch.bincount(page[~own], minlength=self.pages) == 0
 
 
 class Feeds:
@@ -122,6 +138,7 @@ class Feeds:
                 **{name: tensor[step] for name, tensor in whole.items()},
                 targets=tuple(counts[1][step]),
                 sizes=tuple(counts[0][step]),
+                pages=pages,
             )
             for step in range(STEPS_AT_ONCE)
         ]
@@ -134,13 +151,20 @@ def require_alike(recipes: Sequence[Recipe]) -> None:
         different = [words for words in one.differences(other) if not words.startswith("seed ")]
         if different:
             raise InputError(f"runs that are trained as one differ in their seeds alone, but {different[0]}.")
-    if one.encoding.build(one.shape).reach is None:
-        raise InputError(
-            f"only models that see a few neighbours of each token are trained as one, and {one.encoding.name!r} shows "
-            "them all: train these seeds one by one."
+    if reason := why_not(one):
+        raise InputError(reason)
+
+
+def why_not(recipe: Recipe) -> str | None:
+    """What keeps models by a recipe from being trained as one; None if nothing does."""
+    if recipe.encoding.build(recipe.shape).reach is None:
+        return (
+            f"only models that see a few neighbours of each token are trained as one, and {recipe.encoding.name!r} "
+            "shows them all: train these seeds one by one."
         )
-    if one.training.accumulate > 1:
-        raise InputError("models that are trained as one take a batch at once: set accumulate to 1.")
+    if recipe.training.accumulate > 1:
+        return "models that are trained as one take a batch at once: set accumulate to 1."
+    return None
 
 
 class Stack(nn.Module):
@@ -155,6 +179,31 @@ class Stack(nn.Module):
         for name, stacked in zip(self.names, self.weights, strict=True):
             for each, part in zip(own, stacked.data, strict=True):
                 each[name].data = part
+
+    def take_over(self, optimizer: torch.optim.Optimizer, theirs: Sequence[torch.optim.Optimizer]) -> None:
+        """Let the optimizer of all go on from where each one's stands."""
+        for stacked, *own in self._beside(theirs):
+            states = [optimizer.state.get(weight) for optimizer, weight in own]
+            if all(states):
+                moments = {
+                    name: torch.stack([state[name] for state in states if state]) for name in ("exp_avg", "exp_avg_sq")
+                }
+                optimizer.state[stacked] = {"step": own[0][0].state[own[0][1]]["step"].clone(), **moments}
+        self.hand_back(optimizer, theirs)
+
+    def hand_back(self, optimizer: torch.optim.Optimizer, theirs: Sequence[torch.optim.Optimizer]) -> None:
+        """Give each optimizer its part of the state of all, as views, which follow it."""
+        for stacked, *own in self._beside(theirs):
+            state = optimizer.state.get(stacked, {})
+            for place, (single, weight) in enumerate(own if state else ()):
+                moments = {name: state[name][place] for name in ("exp_avg", "exp_avg_sq")}
+                single.state[weight] = {"step": state["step"], **moments}
+
+    def _beside(self, theirs: Sequence[torch.optim.Optimizer]) -> Iterator[Any]:
+        """Every stacked weight, and after it each model's own with its optimizer."""
+        groups = [optimizer.param_groups[0]["params"] for optimizer in theirs]
+        for stacked, *own in zip(self.weights, *groups, strict=True):
+            yield stacked, *zip(theirs, own, strict=True)
 
     def forward(self, batches: Batches) -> Float[Tensor, "models targets vocabulary"]:
         """Logits after every token that a target follows."""
@@ -204,3 +253,90 @@ def learn_together(
     optimizer.step()
     optimizer.zero_grad()
     return losses.detach(), logits.detach().argmax(-1) == batches.expected
+
+
+# Runs.
+
+
+def train_together(
+    recipes: Sequence[Recipe],
+    folders: Sequence[str | Path],
+    *,
+    device: str | torch.device | None = None,
+    observers: Sequence[Observer | None] | None = None,
+    on_save: Sequence[Callable[[], None]] | None = None,
+    patience: float = 0.0,
+) -> list[str | None]:
+    """Train runs that differ in their seeds alone, each into its folder, from wherever it stands.
+
+    What went wrong with a run is said in its place, and stops no other; None where it is finished.
+    """
+    require_alike(recipes)
+    chosen = pick_device(device)
+    failed: list[str | None] = [None] * len(recipes)
+    told = observers or [None] * len(recipes)
+    saved = on_save or [lambda: None] * len(recipes)
+    with ExitStack() as stack, stopping() as stopped:
+        sessions: dict[int, Session] = {}
+        for place, (recipe, folder) in enumerate(zip(recipes, folders, strict=True)):
+            try:
+                run = Run(Path(folder))
+                claim(run, recipe, True, patience, stack)
+                session = Session(recipe, run, chosen, observer=told[place], on_save=saved[place])
+                if session.start():
+                    sessions[place] = session
+            except InputError as error:
+                failed[place] = str(error)
+        # Runs that were stopped at different steps are taken up apart.
+        for step in sorted({session.step for session in sessions.values()}):
+            team = {place: session for place, session in sessions.items() if session.step == step}
+            for place, reason in _work(team, stopped).items():
+                failed[place] = reason
+    if stopped.is_set():
+        raise KeyboardInterrupt
+    return failed
+
+
+def _work(sessions: dict[int, Session], stopped: threading.Event) -> dict[int, str]:
+    """Train until the last step is done or `stopped` is set: what went wrong, where something did."""
+    if not sessions:
+        return {}
+    every = list(sessions.values())
+    recipe = every[0].recipe
+    step = first = every[0].step
+    training = recipe.training
+    stack = Stack([session.model.transformer for session in every])
+    optimizer = make_optimizer(stack, training)
+    stack.take_over(optimizer, [session.optimizer for session in every])
+    sums = torch.stack([session.sums for session in every])
+    for session, own in zip(every, sums, strict=True):
+        session.sums = own  # a view, as weights are
+    feeds = Feeds([session.recipe for session in every], [session.model for session in every])
+    failed: dict[int, str] = {}
+
+    def attempt(place: int, work: Callable[[], None]) -> None:
+        if place not in failed:
+            try:
+                work()
+            except InputError as error:
+                failed[place] = str(error)
+
+    try:
+        while step < training.steps and not stopped.is_set() and len(failed) < len(every):
+            batches = feeds.at(step)
+            for group in optimizer.param_groups:
+                group["lr"] = learning_rate(training, step)
+            losses, right = learn_together(stack, optimizer, training, batches)
+            if step == first:  # a new optimizer has its state from its first step on
+                stack.hand_back(optimizer, [session.optimizer for session in every])
+            sums += torch.stack([losses.double(), torch.ones_like(losses, dtype=torch.float64)], dim=1)
+            step += 1
+            for number, (place, session) in enumerate(sessions.items()):
+                marks = partial(batches.marks, number, right)
+                attempt(place, partial(session.took, marks, batches.sizes[number]))
+        for place, session in sessions.items():
+            attempt(place, session.finish)
+    finally:
+        for session in every:
+            session.close()
+    return failed

@@ -56,7 +56,7 @@ def train(
     with joined(device) as ranks, ExitStack() as stack:
         if recipe.training.batch_size < ranks.size:
             raise InputError(f"a batch of {recipe.training.batch_size} cannot be shared by {ranks.size} processes.")
-        ranks.settle(lambda: _claim(run, recipe, resume or restarted(), patience, stack))
+        ranks.settle(lambda: claim(run, recipe, resume or restarted(), patience, stack))
         session = Session(
             recipe, run, ranks.device, tensorboard=tensorboard, ranks=ranks, observer=observer, on_save=on_save
         )
@@ -71,7 +71,7 @@ def train(
     return run
 
 
-def _claim(run: Run, recipe: Recipe, resume: bool, patience: float, stack: ExitStack) -> None:
+def claim(run: Run, recipe: Recipe, resume: bool, patience: float, stack: ExitStack) -> None:
     """Keep the folder for this run, as long as the stack stands; refuse where it holds another."""
     stack.enter_context(run.claimed(patience))
     if run.exists:

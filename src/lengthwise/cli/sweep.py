@@ -35,6 +35,7 @@ class _Sweep:
     address: Annotated[str | None, arg(help="of the Ray cluster; by default RAY_ADDRESS, or one started here")] = None
     workers: Annotated[int | None, arg(help="runs at a time on this machine (its GPUs, or its cores)")] = None
     per_gpu: Annotated[int, arg(help="runs at a time on each GPU: small models leave a large one idle")] = 1
+    together: Annotated[int, arg(help="seeds of a setting that are trained as one model, where it is windowed")] = 1
     lengths: Annotated[str | None, arg(help="of the grid: 10:30:5 …; by default up to three times as in training")] = (
         None
     )
@@ -73,6 +74,7 @@ def run(arguments: list[str]) -> None:
                     on=options.on,
                     workers=options.workers,
                     per_gpu=options.per_gpu,
+                    together=options.together,
                     address=options.address,
                     device=None if options.device == "auto" else options.device,
                 ),
