@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -567,6 +568,55 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=tmp_path / "grid.json")
     assert sorted(file.name for file in tmp_path.iterdir()) == [".grid.json.lock", "grid.json"]
     json.loads((tmp_path / "grid.json").read_text())
+
+
+# Compiled.
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.filterwarnings("ignore")
+def test_a_compiled_model_finds_the_same_and_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[str] = []
+    whole = torch.compile
+
+    def compile_with(model: torch.nn.Module, **options: Any) -> Any:
+        used.append("aot_eager")  # inductor takes half a minute to translate even the smallest model
+        return whole(model, backend="aot_eager", **options)
+
+    monkeypatch.setattr(torch, "compile", compile_with)
+    model = random_model()
+    names = list(model.state_dict())
+    asked: dict[str, Any] = {"lengths": [1, 3], "counts": [2, 4], "samples": 5}
+    plain = lw.evaluate(model, **asked)
+    assert used == []
+    compiled = lw.evaluate(model, **asked, compile=True)
+    assert used == ["aot_eager"]
+    assert (compiled.correct, compiled.answers) == (plain.correct, plain.answers)
+    assert list(model.state_dict()) == names
+    assert lw.evaluate(model, **asked).correct == plain.correct
+    assert used == ["aot_eager"]
+    lw.evaluate(model, **asked, decoding="greedy", compile=True)
+    assert used == ["aot_eager"], "what is decoded goes token by token"
+
+
+def test_only_much_work_on_a_gpu_is_worth_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[int] = []
+    model = random_model()
+
+    def compiled(solver: lw.Solver) -> AbstractContextManager[None]:
+        begun.append(1)
+        return nullcontext()
+
+    monkeypatch.setattr(lw.Solver, "compiled", compiled)
+    grid = Grid.blank({"length": [30], "count": [30]}, task={"name": "addition"}, seed=0, samples=1000)
+    for device, work, expected in (("cpu", 1.0, 0), ("cuda", 1e30, 0), ("cuda", 1.0, 1)):
+        monkeypatch.setattr(lw.Solver, "device", torch.device(device))
+        monkeypatch.setattr(measuring, "MUCH_WORK", work)
+        measuring._compiled(model, grid, None)
+        assert len(begun) == expected, (device, work)
+    grid.total[0][0] = 1000
+    measuring._compiled(model, grid, None)
+    assert len(begun) == 1, "nothing is missing"
 
 
 # Devices.

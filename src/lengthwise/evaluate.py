@@ -16,7 +16,7 @@ import math
 import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -49,6 +49,8 @@ DECODED_AT_ONCE = {"cpu": 2**20, "cuda": 2**24}
 """How many tokens' keys and values are kept at a time, when decoding: a step costs about the same for few and many."""
 PAIRS_AT_ONCE = {"cpu": 2**23, "cuda": 2**27}
 """How many pairs of tokens, where an encoding works out a number for each of them."""
+MUCH_WORK = 1e16
+"""From how many operations on it pays to compile a model on a GPU, which takes about half a minute."""
 SAVE_SECONDS = 1.0
 """How often a grid is saved at most: cells that take milliseconds should not wait for the disk."""
 
@@ -174,13 +176,15 @@ def evaluate(
     offsets: Literal["one", "training"] = "one",
     decoding: Decoding = "teacher-forced",
     precision: Precision = "auto",
+    compile: bool | None = None,
     out: str | Path | None = None,
     name: str | None = None,
     progress: Progress | None = None,
 ) -> Grid:
     """Measure a grid of cells. With `out`, cells are kept as they are done, and done cells are not done again.
 
-    `name` is what the file calls the model; by default the name of its folder.
+    `name` is what the file calls the model; by default the name of its folder. Where there is much to do on a GPU the
+    model is compiled, unless `compile` says otherwise.
     """
     name = Path(model).name if name is None and isinstance(model, (str, Path)) else name
     solver = model if isinstance(model, Solver) else load(model)
@@ -202,11 +206,13 @@ def evaluate(
     )
     with joined(solver.device) as ranks, ExitStack() as stack:
         if out is None:
+            stack.enter_context(_compiled(solver, grid, compile))
             _fill(solver, grid, None, precision, progress, ranks)
             return grid
         file = Path(out)
         held = [grid]
         ranks.settle(lambda: _claim(held, file, stack))
+        stack.enter_context(_compiled(solver, held[0], compile))
         try:
             _fill(solver, held[0], file, precision, progress, ranks)
         except OSError as error:
@@ -224,6 +230,16 @@ def _claim(held: list[Grid], file: Path, stack: ExitStack) -> None:
     except OSError as error:
         raise InputError(f"{str(file)!r} cannot be written: {error.strerror or error}.") from error
     held[0] = _continued(held[0], file)
+
+
+def _compiled(model: Solver, grid: Grid, wanted: bool | None) -> AbstractContextManager[None]:
+    """The model compiled, if that is wanted, or where what is missing of a grid is much work for a GPU."""
+    if wanted is None:
+        weights = sum(weight.numel() for weight in model.transformer.blocks.parameters())
+        missing = [cell for row, column, *cell in grid.cells if grid.total[row][column] is None]
+        tokens = grid.samples * sum(model.task.page_cells(length or 1, count) for length, count in missing)
+        wanted = model.device.type == "cuda" and 2 * weights * tokens >= MUCH_WORK
+    return model.compiled() if wanted and grid.decoding == "teacher-forced" else nullcontext()
 
 
 def measure_cell(

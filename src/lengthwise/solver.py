@@ -5,6 +5,7 @@ It can solve (write a response token by token), score a page, show its attention
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -88,6 +89,7 @@ class Solver(nn.Module, PyTorchModelHubMixin):
     def __init__(self, transformer: Transformer, task: Task, vocabulary: tuple[str, ...] | None = None) -> None:
         super().__init__()
         self.trained_on: dict[str, int] | None = None  # the largest sizes of its training, by axis, where that is known
+        self._compiled: list[Callable[..., Tensor]] = []  # in a list: it is no part of the model
         self._hub_mixin_config = None  # config.json is ours: complete, and read strictly
         reserved = tuple(f"[{number}]" for number in range(1, transformer.config.reserved_tokens + 1))
         self.transformer, self.task = transformer, task
@@ -139,8 +141,18 @@ class Solver(nn.Module, PyTorchModelHubMixin):
         """Logits of a batch of pages."""
         known: Known | None = options.get("known")
         self.require_ids(batch.position_ids if known is None else torch.tensor([[high] for high in known.highest]))
-        logits: Tensor = self.transformer(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
+        through = self._compiled[-1] if self._compiled else self.transformer
+        logits: Tensor = through(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
         return logits
+
+    @contextmanager
+    def compiled(self) -> Iterator[None]:
+        """Within, whole pages go through a compiled model: half a minute at first, which large models pay back."""
+        self._compiled.append(torch.compile(self.transformer, dynamic=True))
+        try:
+            yield
+        finally:
+            self._compiled.pop()
 
     def require_ids(self, position_ids: Int[Tensor, "levels tokens"]) -> None:
         """Refuse ids beyond those the encoding knows."""
