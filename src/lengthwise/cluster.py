@@ -72,13 +72,13 @@ class _Board:
     """Where pieces of work tell how they go; it lives beside whoever waits."""
 
     def __init__(self) -> None:
-        self._news: dict[int, Any] = {}
+        self._news: list[tuple[int, Any]] = []
 
     def put(self, number: int, news: Any) -> None:
-        self._news[number] = news
+        self._news.append((number, news))
 
-    def take(self) -> dict[int, Any]:
-        news, self._news = self._news, {}
+    def take(self) -> list[tuple[int, Any]]:
+        news, self._news = self._news, []
         return news
 
 
@@ -103,7 +103,7 @@ def _all(
     try:
         while running:
             ended, _ = ray.wait(list(running), num_returns=1, timeout=POLL_SECONDS)
-            for number, news in _news(ray, board).items():
+            for number, news in _news(ray, board):
                 if hear is not None:
                     hear(pieces[number], news)
             for reference in ended:
@@ -116,11 +116,11 @@ def _all(
             ray.wait(list(running), num_returns=len(running), timeout=SECONDS_TO_SAVE)
 
 
-def _news(ray: Any, board: Any) -> dict[int, Any]:
+def _news(ray: Any, board: Any) -> list[tuple[int, Any]]:
     try:
-        found: dict[int, Any] = ray.get(board.take.remote(), timeout=5)
+        found: list[tuple[int, Any]] = ray.get(board.take.remote(), timeout=5)
     except ray.exceptions.RayError:  # the board's own machine has died, and it will be back elsewhere
-        return {}
+        return []
     return found
 
 
