@@ -119,7 +119,7 @@ class Sequences:
         Attention costs the square of the padded length: on a CPU a group ends where its shortest would cost double. A
         GPU waits for the many small kernels of many groups longer than for a few large ones.
         """
-        return 4 if self.boundaries.is_cuda else 2**0.5
+        return 4.0 if self.boundaries.is_cuda else 2**0.5
 
     @property
     def _multiple(self) -> int:
@@ -303,7 +303,8 @@ def flash(query: Packed, key: Packed, value: Packed, context: Context) -> Packed
     from torch.nn.attention import varlen  # noqa: PLC0415  # it loads the compiler, which takes a second
 
     dim = query.shape[2]
-    query, key, value = (functional.pad(part, (0, -dim % 8)) for part in (query, key, value))
+    if dim % 8:  # asked first: padding by nothing would copy
+        query, key, value = (functional.pad(part, (0, -dim % 8)) for part in (query, key, value))
     boundaries, longest = context.sequences.boundaries.to(torch.int32), max(context.sequences.sizes)
     mixed = varlen.varlen_attn(
         query, key, value, boundaries, boundaries, longest, longest, scale=context.scale, window_size=(-1, 0)

@@ -57,10 +57,14 @@ class Attention(nn.Module):
         self.value = nn.Linear(config.width, inner, bias=False)
         self.output = nn.Linear(inner, config.width, bias=False)
 
-    def forward(self, x: Tokens, mix: Mix) -> Tokens:
+    def ask(self, x: Tokens) -> tuple[Tensor | None, Tensor | None, Tensor]:
+        """Queries and keys, where scores depend on them, and values."""
         query, key = (None if part is None else part(x).unflatten(-1, self.split) for part in (self.query, self.key))
-        value = self.value(x).unflatten(-1, self.split)
-        out: Tensor = self.output(mix(query, key, value).flatten(-2))
+        return query, key, self.value(x).unflatten(-1, self.split)
+
+    def forward(self, mixed: Float[Tensor, "_ heads head_dim"]) -> Tokens:
+        """What is made of the mixed values."""
+        out: Tensor = self.output(mixed.flatten(-2))
         return out
 
 
@@ -94,7 +98,8 @@ class Block(nn.Module):
         self.attention_after, self.feedforward_after = (_norm(config, after) for _ in range(2))
 
     def forward(self, x: Tokens, mix: Mix, wanted: Wanted = None) -> Tokens:
-        x = self.attention_after(_only(wanted, x) + self.attention(self.attention_before(x), mix))
+        mixed = mix(*self.attention.ask(self.attention_before(x)))  # called here: a compiled block is cut here alone
+        x = self.attention_after(_only(wanted, x) + self.attention(mixed))
         out: Tensor = self.feedforward_after(x + self.feedforward(self.feedforward_before(x)))
         return out
 
