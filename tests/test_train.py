@@ -22,9 +22,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import lengthwise as lw
-from lengthwise.data import Examples, Feed
+from lengthwise.data import Feed
 from lengthwise.learning import learn, learning_rate, make_optimizer
 from lengthwise.model.transformer import Transformer
+from lengthwise.pages import Examples
 from lengthwise.randomness import derive
 from lengthwise.recipe import Recipe, Training, Watch
 from lengthwise.runs import STATE, Record, Run
@@ -553,6 +554,7 @@ needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA d
 
 
 @needs_cuda
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 @pytest.mark.usefixtures("as_users_run")
 @pytest.mark.parametrize("case", ["learned", "windowed hard", "windowed soft", "fire", "rotary", "none"])
 @pytest.mark.parametrize("accumulate", [1, 2])
