@@ -9,8 +9,9 @@ from statistics import median
 import torch
 
 import lengthwise as lw
-from lengthwise.data import Examples, Feed
+from lengthwise.data import Feed
 from lengthwise.learning import learn, make_optimizer
+from lengthwise.pages import Examples
 from lengthwise.recipe import Recipe
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")

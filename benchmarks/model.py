@@ -17,6 +17,7 @@ import tyro
 from common import DEVICE, InTraining, copy_rate, device_name, matrix_rate, timed
 from rich.console import Console
 from rich.table import Table
+from torch.autograd.profiler_util import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from tyro.conf import arg
 
@@ -91,7 +92,8 @@ def look(work: Callable[[], object], console: Console) -> None:
         seconds = timed(work)
     order = f"self_{DEVICE.type}_time_total"
     averages = seen.key_averages()
-    busy = sum(getattr(one, "self_device_time_total", 0.0) for one in averages) / 1e6
+    kernels = [one for one in averages if one.device_type != DeviceType.CPU]
+    busy = sum(one.self_device_time_total for one in kernels if not one.is_user_annotation) / 1e6
     console.print(
         f"{seconds * 1000:.0f} ms with the profiler" + (f", the device busy for {busy:.3f} s" if busy else "")
     )
