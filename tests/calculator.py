@@ -52,6 +52,7 @@ class Calculator(lw.Transformer):
         boundaries: Tensor,
         *,
         wanted: Tensor | None = None,
+        known: object = None,
         cache: Cache | None = None,
     ) -> Tensor:
         self.passes += 1

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import lengthwise as lw
-from lengthwise.data import STEPS_AT_ONCE, Examples, Feed
+from lengthwise.data import STEPS_AT_ONCE, Feed
+from lengthwise.pages import Examples
 from lengthwise.recipe import Data, Recipe
 from lengthwise.solver import Solver
 from test_recipe import tiny

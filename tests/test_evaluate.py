@@ -14,9 +14,13 @@ import torch
 
 import lengthwise as lw
 from calculator import SMALL, Calculator, at, calculator
+from lengthwise import marking
 from lengthwise.device import pick_device
-from lengthwise.evaluate import mark, measure_cell, score
+from lengthwise.evaluate import measure_cell
 from lengthwise.files import locked
+from lengthwise.marking import mark, score, score_decoded
+from lengthwise.model.transformer import Transformer
+from lengthwise.pages import Pages
 from lengthwise.positions.learned import Learned
 from lengthwise.positions.none import NoPositions
 from lengthwise.results import Grid, wilson
@@ -50,6 +54,18 @@ def problems_of(model: lw.Solver, samples: int = 12, length: int = 2, count: int
     return model.task.sample_problems(samples, length=length, count=count, seed=5, fixed=True)
 
 
+def pages_of(model: lw.Solver, problems: Problems) -> Pages:
+    return Pages(model, model.task.write_all(problems))
+
+
+def counts(model: lw.Solver, problems: Problems, decoding: str = "teacher-forced") -> tuple[int, int]:
+    """Right responses and right answers."""
+    if decoding == "greedy":
+        return score_decoded(model, model.task.write_all(problems))
+    right, answers = score(model, pages_of(model, problems)).tolist()
+    return right, answers
+
+
 def only_if_the_first_operand_is_even(operands: list[int], line: int, place: int, token: str) -> str:
     return at(line=1, place=0)(operands, line, place, token) if operands[0] % 2 else token
 
@@ -59,8 +75,8 @@ def only_if_the_first_operand_is_even(operands: list[int], line: int, place: int
 
 def test_a_model_that_adds_is_right_about_everything() -> None:
     model = calculator()
-    assert score(model, problems_of(model)) == (12, 12)
-    assert score(model, problems_of(model), decoding="greedy") == (12, 12)
+    assert counts(model, problems_of(model)) == (12, 12)
+    assert counts(model, problems_of(model), "greedy") == (12, 12)
 
 
 def test_whole_responses_and_answers_are_counted_by_themselves() -> None:
@@ -69,8 +85,8 @@ def test_whole_responses_and_answers_are_counted_by_themselves() -> None:
     asked = problems_of(model, samples=30)
     even = sum(int(model.task.operand_text(asked.operands(sample)[0])) % 2 == 0 for sample in range(30))
     assert 0 < even < 30
-    assert score(model, asked) == (even, 30)  # with the right scratchpad given, all answers are right
-    assert score(model, asked, decoding="greedy") == (even, even)  # the slip is carried on to the answer
+    assert counts(model, asked) == (even, 30)  # with the right scratchpad given, all answers are right
+    assert counts(model, asked, "greedy") == (even, even)  # the slip is carried on to the answer
 
 
 @pytest.mark.parametrize(
@@ -86,8 +102,8 @@ def test_answers_alone_differ_between_one_pass_and_decoding(
     line: int, place: int, teacher_forced: tuple[int, int], greedy: tuple[int, int]
 ) -> None:
     model = calculator(at(line, place))
-    assert score(model, problems_of(model, samples=8)) == teacher_forced
-    assert score(model, problems_of(model, samples=8), decoding="greedy") == greedy
+    assert counts(model, problems_of(model, samples=8)) == teacher_forced
+    assert counts(model, problems_of(model, samples=8), "greedy") == greedy
 
 
 @pytest.mark.parametrize("decoding", ["teacher-forced", "greedy"])
@@ -95,24 +111,24 @@ def test_a_whole_response_counts_the_same_by_one_pass_and_by_decoding(decoding: 
     """For models that are right sometimes, as trained ones are."""
     for model in (half_trained(), random_model("parity", seed=3)):
         asked = problems_of(model, samples=60, length=5, count=None)
-        right, _ = score(model, asked, decoding=decoding)
+        right, _ = counts(model, asked, decoding)
         batch = model.task.write_all(asked)
         assert right == int(model.exact_matches(batch, "greedy").sum())
         written = model.responses(batch)
         pages = [model.task.write([model.task.operand_text(asked.operands(sample)[0])]) for sample in range(60)]
         assert right == sum(ours == page.response for ours, page in zip(written, pages, strict=True))
-    right, answers = score(half_trained(), asked, decoding=decoding)
+    right, answers = counts(half_trained(), asked, decoding)
     assert 0 < right <= answers < 60
 
 
 def test_marks_stand_on_the_targets_and_nowhere_else() -> None:
     model = calculator(at(line=2, place=1))
-    (marked,) = mark(model, problems_of(model, samples=3))
+    (marked,) = mark(model, pages_of(model, problems_of(model, samples=3)))
     page = model.task.write([57, 48, 96])  # all pages of this size are laid out like this one
     wrong = page.tokens.index("=") + 1 + 2 * 4 + 1
     for sample in range(3):
-        own = marked.sample == sample
-        places = (marked.targets[own] - marked.batch.boundaries[sample]).tolist()
+        own = marked.examples.sample == sample
+        places = (marked.examples.wanted[own] + 1 - marked.examples.boundaries[sample]).tolist()
         assert places == [place for place, target in enumerate(page.targets) if target]
         assert [place for place, right in zip(places, marked.right[own].tolist(), strict=True) if not right] == [wrong]
     assert marked.losses[marked.right].max() < 1e-6
@@ -160,7 +176,7 @@ def test_a_cell_does_not_depend_on_how_many_tokens_go_through_at_once(
     monkeypatch.setattr(Calculator, "forward", keep)
     seen = {}
     for tokens, passes in ((2**14, 1), (29 * 4, 3), (40, 9), (1, 9)):
-        for limit in (measuring.TOKENS_AT_ONCE, measuring.DECODED_AT_ONCE):
+        for limit in (marking.TOKENS_AT_ONCE, marking.DECODED_AT_ONCE):
             monkeypatch.setitem(limit, "cpu", tokens)
         ids.clear()
         right = measure_cell(model, 2, 3, samples=9, seed=0, decoding=decoding, offsets=offsets)
@@ -173,22 +189,22 @@ def test_a_cell_does_not_depend_on_how_many_tokens_go_through_at_once(
 def test_an_encoding_with_a_number_for_each_pair_takes_fewer_pages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = lw.Solver.new(lw.task("parity"), lw.encoding("alibi"), SMALL).eval()
     asked = problems_of(model, samples=8, length=5, count=None)
-    monkeypatch.setitem(measuring.PAIRS_AT_ONCE, "cpu", 2 * 13**2)  # $01011=01101$
-    assert [len(marked.batch) for marked in mark(model, asked)] == [2] * 4
-    assert [len(marked.batch) for marked in mark(random_model("parity"), asked)] == [8]
+    monkeypatch.setitem(marking.PAIRS_AT_ONCE, "cpu", 2 * 13**2)  # $01011=01101$
+    for solver, sizes in ((model, [2] * 4), (random_model("parity"), [8])):
+        assert [len(marked.examples) for marked in mark(solver, pages_of(solver, asked))] == sizes
 
 
 def test_a_memory_that_is_too_small_gets_fewer_pages_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model, room = calculator(noisy), {"pages": 9}
     expected = measure_cell(model, 2, 3, samples=9, seed=0)
-    forward = lw.Solver.forward
+    forward = Calculator.forward
 
-    def crowded(self: lw.Solver, batch: lw.Batch, **options: Any) -> torch.Tensor:
-        if len(batch) > room["pages"]:
+    def crowded(self: Calculator, tokens: Any, ids: Any, boundaries: torch.Tensor, **options: Any) -> torch.Tensor:
+        if len(boundaries) - 1 > room["pages"]:
             raise torch.OutOfMemoryError("out of memory")
-        return forward(self, batch, **options)
+        return forward(self, tokens, ids, boundaries, **options)
 
-    monkeypatch.setattr(lw.Solver, "forward", crowded)
+    monkeypatch.setattr(Calculator, "forward", crowded)
     for room["pages"] in (4, 1):
         assert measure_cell(model, 2, 3, samples=9, seed=0) == expected
     room["pages"] = 0
@@ -294,13 +310,13 @@ def test_a_suite_that_a_task_does_not_have_is_refused(tmp_path: Path) -> None:
 
 def highest_ids(model: lw.Solver, monkeypatch: pytest.MonkeyPatch, offsets: Any) -> list[int]:
     seen: list[torch.Tensor] = []
-    forward = lw.Solver.forward
+    forward = Transformer.forward
 
-    def keep(self: lw.Solver, batch: lw.Batch, **options: Any) -> torch.Tensor:
-        seen.append(batch.position_ids)
-        return forward(self, batch, **options)
+    def keep(self: Transformer, tokens: torch.Tensor, ids: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        seen.append(ids)
+        return forward(self, tokens, ids, *rest, **options)
 
-    monkeypatch.setattr(lw.Solver, "forward", keep)
+    monkeypatch.setattr(Transformer, "forward", keep)
     grid = lw.evaluate(model, lengths=[3], counts=[4], samples=200, offsets=offsets)
     monkeypatch.undo()
     assert grid.offsets == offsets
@@ -336,7 +352,7 @@ def test_a_grid_beyond_the_models_ids_is_refused_before_anything_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = lw.Solver.new(lw.task("addition"), Learned(sizes=(10, 10)), SMALL)
-    monkeypatch.setattr(lw.Solver, "forward", lambda *_, **__: pytest.fail("something was measured"))
+    monkeypatch.setattr(Transformer, "forward", lambda *_, **__: pytest.fail("something was measured"))
     for lengths, counts, words in (
         (range(1, 30), [2], "addition of length 29 and count 2 needs column ids up to 31, but the model's go up to 10"),
         ([2], [2, 12], "needs row ids up to 13"),
@@ -390,14 +406,14 @@ class Counting:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.measured: list[tuple[int, int | None]] = []
-        measure = measuring.measure_cell
+        go_over = measuring._Cell.go_over
 
-        def counted(model: lw.Solver, length: int, count: int | None, **options: Any) -> tuple[int, int, int]:
-            self.measured.append((length, count))
-            found: tuple[int, int, int] = measure(model, length, count, **options)
+        def counted(cell: Any, *options: Any) -> torch.Tensor:
+            self.measured.append(cell.model.task.extent(cell.batch.problems))
+            found: torch.Tensor = go_over(cell, *options)
             return found
 
-        monkeypatch.setattr(measuring, "measure_cell", counted)
+        monkeypatch.setattr(measuring._Cell, "go_over", counted)
 
     def stop_after(self, cells: int) -> Any:
         def progress(grid: Grid, row: int, column: int) -> None:

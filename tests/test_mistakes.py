@@ -1,6 +1,5 @@
 """Where first mistakes are found: planted at known places, counted exactly, and extrapolated."""
 
-import importlib
 import json
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 import lengthwise as lw
 from calculator import SMALL, Slip, at, calculator
+from lengthwise import marking
 from lengthwise.evaluate import measure_cell
 from lengthwise.mistakes import find_mistakes
 from lengthwise.positions.learned import Learned
@@ -129,11 +129,10 @@ def test_counts_agree_with_a_cell_of_the_same_size_and_seed() -> None:
 
 
 def test_however_many_tokens_go_through_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    measuring = importlib.import_module("lengthwise.evaluate")  # the package has a function of that name
     model = calculator(lambda operands, line, place, token: "0" if (line, place) == (3, 1) else token)
     whole = find_mistakes(model, length=2, count=3, samples=SAMPLES)
     assert 0 < whole.wrong < SAMPLES
-    monkeypatch.setitem(measuring.TOKENS_AT_ONCE, "cpu", 29 * 4)
+    monkeypatch.setitem(marking.TOKENS_AT_ONCE, "cpu", 29 * 4)
     assert find_mistakes(model, length=2, count=3, samples=SAMPLES) == whole
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from torch import Tensor
 
 import lengthwise as lw
 from lengthwise import jobs as working
@@ -128,14 +129,14 @@ def test_of_a_half_measured_grid_the_other_half_is_measured(out: Path, monkeypat
     grid.save(file)
     weights = (out / "smoke" / PADDED / "model.safetensors").stat().st_mtime_ns
     evaluating, cells = sys.modules["lengthwise.evaluate"], list[tuple[int, int | None]]()
-    measure_cell = evaluating.measure_cell
+    go_over = evaluating._Cell.go_over
 
-    def count(model: Solver, length: int, count: int | None, **how: Any) -> tuple[int, int, int]:
-        cells.append((length, count))
-        found: tuple[int, int, int] = measure_cell(model, length, count, **how)
+    def count(cell: Any, *how: Any) -> Tensor:
+        cells.append(cell.model.task.extent(cell.batch.problems))
+        found: Tensor = go_over(cell, *how)
         return found
 
-    monkeypatch.setattr(evaluating, "measure_cell", count)
+    monkeypatch.setattr(evaluating._Cell, "go_over", count)
     onlooker = Onlooker()
     report = do(out, observer=lambda: onlooker)
     assert cells == [(2, 3), (3, 3)]
@@ -370,7 +371,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # as in a terminal, wh
 import lengthwise
 
 training, evaluating = sys.modules["lengthwise.train"], sys.modules["lengthwise.evaluate"]
-learning_rate, measure_cell = training.learning_rate, evaluating.measure_cell
+learning_rate, go_over = training.learning_rate, evaluating._Cell.go_over
 
 
 def tell(what):
@@ -385,13 +386,13 @@ def slow_rate(settings, step):
     return learning_rate(settings, step)
 
 
-def slow_cell(*asked, **how):
-    if asked[1:3] == (3, 2):
+def slow_cell(cell, *how):
+    if cell.model.task.extent(cell.batch.problems) == (3, 2):
         tell("measuring")
-    return measure_cell(*asked, **how)
+    return go_over(cell, *how)
 
 
-training.learning_rate, evaluating.measure_cell = slow_rate, slow_cell
+training.learning_rate, evaluating._Cell.go_over = slow_rate, slow_cell
 if __name__ == "__main__":
     lengthwise.cli.main()
 '''

@@ -5,15 +5,13 @@ many at a time, because their sizes must be read back from the device, and readi
 Where several processes share a run, each writes its own part of every batch.
 """
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import torch
-from jaxtyping import Int, Integer
+from jaxtyping import Int
 from torch import Tensor
 
-from lengthwise.model.attention import Known, neighbours_of
-from lengthwise.model.neighbours import find
+from lengthwise.pages import Examples, Pages
 from lengthwise.randomness import derive, generator
 from lengthwise.ranks import ALONE, Ranks
 from lengthwise.recipe import Recipe
@@ -23,26 +21,6 @@ from lengthwise.tasks.problems import Problems
 
 STEPS_AT_ONCE = 32
 """How many batches are written at a time."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Examples:
-    """Pages ready to train on, packed."""
-
-    tokens: Integer[Tensor, " tokens"]
-    """As the model numbers them."""
-    position_ids: Int[Tensor, "levels tokens"]
-    boundaries: Int[Tensor, " samples_and_one"]
-    wanted: Int[Tensor, " targets"]
-    """The tokens after which a target comes."""
-    expected: Int[Tensor, " targets"]
-    """The targets, as the model numbers them."""
-    sample: Int[Tensor, " targets"]
-    """Which page each target is on."""
-    known: Known
-
-    def __len__(self) -> int:
-        return len(self.known.sizes)
 
 
 class Feed:
@@ -111,46 +89,13 @@ class Feed:
         """What this process sees in many steps, in their order."""
         recipe, model = self._recipe, self._model
         seed = derive(recipe.seed, "offsets", number) if recipe.data.random_offsets else None
-        batch = model.task.write_all(self._chosen(number), offsets_seed=seed, only=self._own_rows())
-        model.require_ids(batch.position_ids)
-        return batch
+        return model.task.write_all(self._chosen(number), offsets_seed=seed, only=self._own_rows())
 
     def _write(self, number: int) -> list[list[Examples]]:
-        recipe, model, batch = self._recipe, self._model, self.pages(number)
-        tokens, sizes = model.numbers(batch.tokens), batch.boundaries.diff()
-        targets = batch.targets.nonzero()[:, 0]
-        row = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes)[targets]
-        written = torch.bincount(row, minlength=len(sizes)).cumsum(0)
-        # The one place where the device is waited for: from here on all sizes are known.
-        begins, ends = [0, *batch.boundaries[1:].tolist()], [0, *written.tolist()]
-        highest = tuple(batch.position_ids.amax(1).tolist())
-        starts = batch.boundaries[:-1].repeat_interleave(sizes, output_size=begins[-1])
-        plain = bool((batch.position_ids == torch.arange(begins[-1], device=starts.device) - starts).all())
-        seeing = neighbours_of(recipe.model.layers, targets - 1)
-        reach = model.transformer.hooks.reach
-        page = torch.repeat_interleave(torch.arange(len(sizes), device=sizes.device), sizes, output_size=begins[-1])
-        neighbours = None if reach is None else find(batch.position_ids, page, reach, seeing)
-
-        def part(first: int, last: int) -> Examples:
-            chosen, among = slice(begins[first], begins[last]), slice(ends[first], ends[last])
-            return Examples(
-                tokens=tokens[chosen],
-                position_ids=batch.position_ids[:, chosen],
-                boundaries=batch.boundaries[first : last + 1] - begins[first],
-                wanted=targets[among] - 1 - begins[first],
-                expected=tokens[targets[among]],
-                sample=row[among] - first,
-                known=Known(
-                    sizes=tuple(end - begin for begin, end in pairwise(begins[first : last + 1])),
-                    highest=highest,
-                    plain=plain,
-                    neighbours=neighbours and neighbours[chosen if seeing is None else among] + -begins[first],
-                ),
-            )
-
-        pieces = recipe.training.accumulate
+        pages = Pages(self._model, self.pages(number), look_around=True)
+        pieces = self._recipe.training.accumulate
         cuts = [self._batch * piece // pieces for piece in range(pieces + 1)]
         return [
-            [part(step * self._batch + first, step * self._batch + last) for first, last in pairwise(cuts)]
+            [pages.examples(step * self._batch + first, step * self._batch + last) for first, last in pairwise(cuts)]
             for step in range(STEPS_AT_ONCE)
         ]

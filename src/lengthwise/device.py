@@ -1,7 +1,8 @@
 """What is computed on, and how exactly."""
 
 import platform
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -33,6 +34,29 @@ def is_half(device: torch.device, precision: Precision) -> bool:
 def autocast(device: torch.device, precision: Precision) -> AbstractContextManager[Any]:
     """The context in which a model computes in a precision."""
     return torch.autocast(device.type, dtype=torch.bfloat16) if is_half(device, precision) else nullcontext()
+
+
+class Beside:
+    """Work on a GPU beside what is under way there; on any other device in its turn.
+
+    What such work makes may be used afterwards as if it had been made in turn, but must be kept until the device is
+    done with all that uses it: the memory would be given to the next work of this kind.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None  # type: ignore[no-untyped-call]
+        if self._stream is not None:
+            self._stream.wait_stream(torch.cuda.current_stream(device))
+
+    @contextmanager
+    def work(self) -> Iterator[None]:
+        """Within, work goes beside; what is read back waits for that work alone."""
+        if self._stream is None:
+            yield
+            return
+        with torch.cuda.stream(self._stream):
+            yield
+        torch.cuda.current_stream(self._stream.device).wait_stream(self._stream)
 
 
 def circumstances(device: torch.device) -> dict[str, str]:

@@ -1,8 +1,7 @@
 """How often is a model right on problems of a size it may never have seen?
 
-A cell is many problems of one exact size; a grid is cells over lengths and counts. Whole-response exact match needs one
-teacher-forced pass: up to its first mistake a decoder has written what the page says. Answers alone must be decoded,
-unless one means to give the model the right scratchpad.
+A cell is many problems of one exact size; a grid is cells over lengths and counts. How pages are marked is in
+`marking.py`.
 
     grid = lw.evaluate(model, lengths=range(1, 31), counts=range(2, 31), samples=1000)
     grid.accuracy, grid.intervals, grid.lowest
@@ -15,150 +14,36 @@ import json
 import math
 import reprlib
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Int
 from torch import Tensor
-from torch.nn import functional
 
 from lengthwise import checkpoint
-from lengthwise.device import Precision, autocast, circumstances, is_half
+from lengthwise.device import Beside, Precision, circumstances, is_half
 from lengthwise.errors import InputError
 from lengthwise.files import locked, sweep
+from lengthwise.marking import Decoding, score, score_decoded
+from lengthwise.pages import Pages
 from lengthwise.randomness import derive
 from lengthwise.ranks import Ranks, joined
 from lengthwise.recipe import require_cell
 from lengthwise.results import Grid, as_read
 from lengthwise.solver import Solver, load
-from lengthwise.tasks import Batch, Problems, Task
-from lengthwise.tasks.anatomy import anatomy
+from lengthwise.tasks import Batch, Task
 from lengthwise.tasks.operands import is_whole
 from lengthwise.tasks.stress import draw, suites
 
-Decoding = Literal["teacher-forced", "greedy"]
-Outcome = TypeVar("Outcome")
-
-TOKENS_AT_ONCE = {"cpu": 2**14, "cuda": 2**18}
-"""How many tokens go through a model at a time."""
-DECODED_AT_ONCE = {"cpu": 2**20, "cuda": 2**24}
-"""How many tokens' keys and values are kept at a time, when decoding: a step costs about the same for few and many."""
-PAIRS_AT_ONCE = {"cpu": 2**23, "cuda": 2**27}
-"""How many pairs of tokens, where an encoding works out a number for each of them."""
 MUCH_WORK = 1e16
 """From how many operations on it pays to compile a model on a GPU, which takes about half a minute."""
 SAVE_SECONDS = 1.0
 """How often a grid is saved at most: cells that take milliseconds should not wait for the disk."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Marked:
-    """Pages with a mark on every target."""
-
-    batch: Batch
-    targets: Int[Tensor, " targets"]
-    """Where the targets stand."""
-    sample: Int[Tensor, " targets"]
-    """Which page each is on."""
-    right: Bool[Tensor, " targets"]
-    """Whether the model, given all before it, writes it."""
-    losses: Float[Tensor, " targets"]
-    """How surprised the model is by it, in nats."""
-
-    def per_page(self, chosen: Bool[Tensor, " targets"] | None = None) -> Bool[Tensor, " samples"]:
-        """On which pages all targets are right, or all chosen ones."""
-        wrong = ~self.right if chosen is None else ~self.right & chosen
-        return torch.bincount(self.sample[wrong], minlength=len(self.batch)) == 0
-
-
-@torch.no_grad()
-def mark(
-    model: Solver, problems: Problems, *, offsets_seed: int | None = None, precision: Precision = "auto"
-) -> Iterator[Marked]:
-    """Go over problems with one teacher-forced pass, as many at a time as the memory takes."""
-
-    def go_over(batch: Batch) -> Marked:
-        targets = batch.targets.nonzero()[:, 0]
-        row = torch.repeat_interleave(torch.arange(len(batch), device=targets.device), batch.boundaries.diff())
-        with autocast(model.device, precision):
-            logits = model(batch, wanted=targets - 1).float()
-        expected = model.numbers(batch.tokens)[targets]
-        losses = functional.cross_entropy(logits, expected, reduction="none")
-        right = logits.argmax(-1) == expected
-        return Marked(batch=batch, targets=targets, sample=row[targets], right=right, losses=losses)
-
-    page_pairs = model.transformer.hooks.has_bias and model.transformer.hooks.reach is None
-    yield from _in_parts(model, problems, offsets_seed, go_over, TOKENS_AT_ONCE, PAIRS_AT_ONCE if page_pairs else None)
-
-
-@torch.no_grad()
-def score(
-    model: Solver,
-    problems: Problems,
-    *,
-    decoding: Decoding = "teacher-forced",
-    offsets_seed: int | None = None,
-    precision: Precision = "auto",
-) -> tuple[int, int]:
-    """How many whole responses, and how many answers, a model gets right."""
-    responses = answers = 0
-    if decoding == "teacher-forced":
-        for marked in mark(model, problems, offsets_seed=offsets_seed, precision=precision):
-            answer = anatomy(model.task, marked.batch.problems).answer[marked.targets]
-            responses += int(marked.per_page().sum())
-            answers += int(marked.per_page(answer).sum())
-        return responses, answers
-
-    def write(batch: Batch) -> tuple[int, int]:
-        with autocast(model.device, precision):
-            written = model.responses(batch)
-        right = [_response(batch, sample) for sample in range(len(batch))]
-        same = sum(ours == theirs for ours, theirs in zip(written, right, strict=True))
-        answer = model.task.answer
-        return same, sum(answer(ours) == answer(theirs) for ours, theirs in zip(written, right, strict=True))
-
-    for whole, alone in _in_parts(model, problems, offsets_seed, write, DECODED_AT_ONCE):
-        responses, answers = responses + whole, answers + alone
-    return responses, answers
-
-
-def _response(batch: Batch, sample: int) -> list[str]:
-    targets = batch.targets[batch.span(sample)].tolist()
-    return [token for token, target in zip(batch.text(sample), targets, strict=True) if target]
-
-
-def _in_parts(
-    model: Solver,
-    problems: Problems,
-    offsets_seed: int | None,
-    work: Callable[[Batch], Outcome],
-    tokens: dict[str, int],
-    pairs: dict[str, int] | None = None,
-) -> Iterator[Outcome]:
-    """Write the pages, and work on as many of them at a time as the memory takes, by tokens and by pairs of them."""
-    batch = model.task.write_all(problems, offsets_seed=offsets_seed)
-    kind = model.device.type if model.device.type in TOKENS_AT_ONCE else "cuda"
-    page = max(1, len(batch.tokens) // len(batch))
-    at_once = max(1, tokens[kind] // page)
-    if pairs is not None:
-        at_once = max(1, min(at_once, pairs[kind] // page**2))
-    start = 0
-    while start < len(batch):
-        part = batch[start : start + at_once]
-        try:
-            done = work(part)
-        except torch.OutOfMemoryError as error:
-            if at_once == 1:
-                raise InputError(f"a page of {page:,} tokens does not fit the memory of {model.device}.") from error
-            at_once = at_once // 2
-            torch.cuda.empty_cache()
-            continue
-        yield done
-        start += len(part)
 
 
 Progress = Callable[[Grid, int, int], None]
@@ -255,35 +140,80 @@ def measure_cell(
     precision: Precision = "auto",
 ) -> tuple[int, int, int]:
     """Right responses, right answers, and problems of one cell. It depends on nothing but what is given here."""
-    own = derive(seed, "cell", length, -1 if count is None else count)
-    asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
-    offsets_seed = own if offsets == "training" else None
-    right, answers = score(model, asked, decoding=decoding, offsets_seed=offsets_seed, precision=precision)
-    return right, answers, len(asked)
+    cell = _Cell.ask(model, length, count, samples, seed, problems, offsets)
+    return cell.read(cell.go_over(decoding, precision))
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A cell's problems, written down for a model."""
+
+    model: Solver
+    batch: Batch
+
+    @staticmethod
+    def ask(
+        model: Solver, length: int, count: int | None, samples: int, seed: int, problems: str, offsets: str
+    ) -> "_Cell":
+        own = derive(seed, "cell", length, -1 if count is None else count)
+        asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
+        return _Cell(model, model.task.write_all(asked, offsets_seed=own if offsets == "training" else None))
+
+    @cached_property
+    def pages(self) -> Pages:
+        """The same with all sizes known, which waits for the device."""
+        return Pages(self.model, self.batch)
+
+    def go_over(self, decoding: Decoding, precision: Precision) -> Int[Tensor, "2"]:
+        """Right responses and right answers. A GPU may still be at work on them."""
+        if decoding == "teacher-forced":
+            return score(self.model, self.pages, precision)
+        return torch.tensor(score_decoded(self.model, self.batch, precision))
+
+    def read(self, counts: Int[Tensor, "2"]) -> tuple[int, int, int]:
+        """The counts as numbers, with how many problems there were."""
+        right, answers = counts.tolist()
+        return right, answers, len(self.batch)
 
 
 def _fill(
     model: Solver, grid: Grid, file: Path | None, precision: Precision, progress: Progress | None, ranks: Ranks
 ) -> None:
-    """Measure what is missing. Of processes that share the work each takes a cell at a time, and all wait for all."""
+    """Measure what is missing. Of processes that share the work each takes a cell at a time, and all wait for all.
+
+    While a GPU works on a cell, the next one is written.
+    """
     before = model.training
     model.eval()
     cells = list(grid.cells)
     missing = [place for place, (row, column, *_) in enumerate(cells) if grid.total[row][column] is None]
     missing = json.loads(ranks.tell(json.dumps(missing)))  # the first knows what is in the file
+    rounds = [missing[start : start + ranks.size] for start in range(0, len(missing), ranks.size)]
+    beside = Beside(model.device)
     saved, unsaved = -math.inf, False
+
+    def ask(number: int) -> _Cell | None:
+        if number == len(rounds) or ranks.rank >= len(rounds[number]):
+            return None
+        _, _, length, count = cells[rounds[number][ranks.rank]]
+        with beside.work():
+            cell = _Cell.ask(model, length, count, grid.samples, grid.seed, grid.problems, grid.offsets)
+            if grid.decoding == "teacher-forced":
+                _ = cell.pages
+        return cell
+
     try:
         if progress is not None and ranks.first:
             for place in sorted(set(range(len(cells))) - set(missing)):
                 progress(grid, *cells[place][:2])
-        for start in range(0, len(missing), ranks.size):
-            begun = time.perf_counter()
-            own = missing[start + ranks.rank] if start + ranks.rank < len(missing) else None
-            counted = (0, 0, 0) if own is None else _measure(model, grid, cells[own], precision)
-            found = ranks.gather(counted)
-            grid.seconds = round(grid.seconds + time.perf_counter() - begun, 3)
-            done = missing[start : start + ranks.size]
-            for place, (right, answers, total) in zip(done, found, strict=False):
+        begun, cell = time.perf_counter(), ask(0)
+        for number, places in enumerate(rounds):
+            counts = None if cell is None else cell.go_over(grid.decoding, precision)
+            upcoming = ask(number + 1)
+            found = ranks.gather((0, 0, 0) if cell is None or counts is None else cell.read(counts))
+            cell = upcoming  # only now: what the device read from must not be written over before it is done
+            grid.seconds, begun = round(grid.seconds + time.perf_counter() - begun, 3), time.perf_counter()
+            for place, (right, answers, total) in zip(places, found, strict=False):
                 row, column, *_ = cells[place]
                 grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = right, answers, total
             unsaved = file is not None and ranks.first
@@ -291,29 +221,12 @@ def _fill(
                 grid.save(file)
                 saved, unsaved = time.monotonic(), False
             if progress is not None and ranks.first:
-                for place in done:
+                for place in places:
                     progress(grid, *cells[place][:2])
     finally:
         model.train(before)
         if file is not None and unsaved:  # the last cells, or those before whatever stopped this
             grid.save(file)
-
-
-def _measure(
-    model: Solver, grid: Grid, cell: tuple[int, int, int, int | None], precision: Precision
-) -> tuple[int, int, int]:
-    _, _, length, count = cell
-    return measure_cell(
-        model,
-        length,
-        count,
-        samples=grid.samples,
-        seed=grid.seed,
-        problems=grid.problems,
-        offsets=grid.offsets,
-        decoding=grid.decoding,
-        precision=precision,
-    )
 
 
 def _continued(asked: Grid, file: Path) -> Grid:

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
 
-from lengthwise.data import Examples
 from lengthwise.device import autocast
+from lengthwise.pages import Examples
 from lengthwise.recipe import Training
 from lengthwise.solver import Solver
 

@@ -16,7 +16,9 @@ from typing import Any
 import torch
 
 from lengthwise.device import Precision, circumstances
-from lengthwise.evaluate import about, check_request, mark
+from lengthwise.evaluate import about, check_request
+from lengthwise.marking import mark
+from lengthwise.pages import Pages
 from lengthwise.randomness import derive
 from lengthwise.results import as_read, wilson, write_json
 from lengthwise.solver import Solver
@@ -105,21 +107,21 @@ def find_mistakes(
     asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
     wrong = written = wrong_tokens = tokens = 0
     tallies: dict[str, dict[str, list[int]]] = {"line": {}, "digit": {}, "carry": {}}
-    for marked in mark(model, asked, precision=precision):
-        pages = len(marked.batch)
-        place = anatomy(model.task, marked.batch.problems)
-        order = torch.arange(len(marked.targets), device=marked.targets.device)
+    for marked in mark(model, Pages(model, model.task.write_all(asked)), precision):
+        place = anatomy(model.task, marked.problems)
+        pages, sample, targets = len(marked.examples), marked.examples.sample, marked.examples.wanted + 1
+        order = torch.arange(len(targets), device=targets.device)
         beyond = len(order)
         first = torch.full((pages,), beyond, dtype=order.dtype, device=order.device)
-        first.scatter_reduce_(0, marked.sample[~marked.right], order[~marked.right], "amin")
-        reached = order <= first[marked.sample]  # tokens up to the first mistake, itself included
-        is_first = order == first[marked.sample]
+        first.scatter_reduce_(0, sample[~marked.right], order[~marked.right], "amin")
+        reached = order <= first[sample]  # tokens up to the first mistake, itself included
+        is_first = order == first[sample]
         wrong += int((first < beyond).sum())
         written += int(reached.sum())
         wrong_tokens += int((~marked.right).sum())
         tokens += beyond
-        block, line = place.block[marked.targets].long(), place.line[marked.targets].long()
-        digit, carry = place.digit[marked.targets].long(), place.carry[marked.targets].long()
+        block, line = place.block[targets].long(), place.line[targets].long()
+        digit, carry = place.digit[targets].long(), place.carry[targets].long()
         for kind, key in (
             ("line", block * 2**32 + line),
             ("digit", digit),

@@ -9,8 +9,10 @@ import torch
 from torch import Tensor
 
 from lengthwise.errors import InputError
-from lengthwise.evaluate import mark, measure_cell
+from lengthwise.evaluate import measure_cell
 from lengthwise.learning import learning_rate, make_optimizer
+from lengthwise.marking import mark
+from lengthwise.pages import Pages
 from lengthwise.randomness import derive
 from lengthwise.ranks import ALONE, Ranks
 from lengthwise.recipe import Recipe, parse_cell
@@ -157,17 +159,17 @@ class Session:
         problems = model.task.sample_problems(
             watch.validation_samples, length=data.length, count=data.count, seed=seed, device=model.device
         )
-        offsets_seed = seed if data.random_offsets else None
-        loss = targets = pages = 0.0
+        pages = Pages(model, model.task.write_all(problems, offsets_seed=seed if data.random_offsets else None))
+        loss = targets = right_pages = 0.0
         model.eval()
-        for marked in mark(model, problems, offsets_seed=offsets_seed, precision=precision):
+        for marked in mark(model, pages, precision):
             loss += float(marked.losses.double().sum())
-            targets += len(marked.losses)
-            pages += int(marked.per_page().sum())
+            targets += len(marked.right)
+            right_pages += int(marked.per_page().sum())
         record: Record = {
             "step": self.step,
             "validation_loss": loss / targets,
-            "validation_exact_match": pages / len(problems),
+            "validation_exact_match": right_pages / len(problems),
         }
         if watch.cells:
             record["cells"] = {}

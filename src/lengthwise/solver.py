@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from lengthwise import checkpoint, models
 from lengthwise.errors import InputError
-from lengthwise.model.attention import Known
 from lengthwise.model.config import ModelConfig
 from lengthwise.model.decode import Decoded, decode, stream
 from lengthwise.model.transformer import Transformer
@@ -139,11 +138,13 @@ class Solver(nn.Module, PyTorchModelHubMixin):
 
     def forward(self, batch: Batch, **options: Any) -> Float[Tensor, "outputs vocabulary"]:
         """Logits of a batch of pages."""
-        known: Known | None = options.get("known")
-        self.require_ids(batch.position_ids if known is None else torch.tensor([[high] for high in known.highest]))
-        through = self._compiled[-1] if self._compiled else self.transformer
-        logits: Tensor = through(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
-        return logits
+        self.require_ids(batch.position_ids)
+        return self.network(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
+
+    @property
+    def network(self) -> Callable[..., Tensor]:
+        """What whole pages go through: the Transformer, compiled within `compiled`."""
+        return self._compiled[-1] if self._compiled else self.transformer
 
     @contextmanager
     def compiled(self) -> Iterator[None]:

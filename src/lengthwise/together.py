@@ -92,6 +92,7 @@ class Feeds:
         models, pages = len(written), self._recipe.training.batch_size
         tokens = self._model.numbers(torch.cat([batch.tokens for batch in written]))
         ids = torch.cat([batch.position_ids for batch in written], dim=1)
+        self._model.require_ids(ids)
         sizes = torch.cat([batch.boundaries.diff() for batch in written]).long()
         device = sizes.device
         page = torch.repeat_interleave(torch.arange(len(sizes), device=device), sizes, output_size=len(tokens))

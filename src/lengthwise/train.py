@@ -21,10 +21,11 @@ import torch
 from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
-from lengthwise.data import Examples, Feed
+from lengthwise.data import Feed
 from lengthwise.device import autocast
 from lengthwise.errors import InputError
 from lengthwise.learning import learn, learning_rate
+from lengthwise.pages import Examples
 from lengthwise.ranks import joined, restarted
 from lengthwise.recipe import Recipe
 from lengthwise.runs import Run

@@ -17,7 +17,7 @@ from calculator import Slip, at, calculator, no_slip
 from lengthwise import models
 from lengthwise.cli import many
 from lengthwise.cli.solve import _Solve
-from lengthwise.evaluate import TOKENS_AT_ONCE
+from lengthwise.marking import TOKENS_AT_ONCE
 from lengthwise.verdict import Verdict
 
 

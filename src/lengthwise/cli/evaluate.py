@@ -16,9 +16,10 @@ from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
 from lengthwise.cli.pictures import require_picture, save_picture
 from lengthwise.device import Precision
 from lengthwise.errors import InputError
-from lengthwise.evaluate import Decoding, check_request
+from lengthwise.evaluate import check_request
 from lengthwise.figures.curves import Line, draw_curves
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
+from lengthwise.marking import Decoding
 from lengthwise.progress import grid_progress
 from lengthwise.ranks import Ranks, joined, own_rank
 from lengthwise.results import Grid

@@ -18,7 +18,7 @@ from rich.text import Text
 import lengthwise as lw
 from lengthwise.cli.parsing import console_for_people
 from lengthwise.errors import InputError
-from lengthwise.evaluate import PAIRS_AT_ONCE, TOKENS_AT_ONCE
+from lengthwise.marking import pages_at_once
 from lengthwise.progress import problem_progress
 from lengthwise.solver import Solution, Solver
 from lengthwise.tasks.text import recognise
@@ -173,17 +173,8 @@ def _batches(problems: Sequence[Problem], solvers: dict[str, Solver]) -> list[li
         problem, batch = problems[place], batches[-1] if batches else []
         first = problems[batch[0]] if batch else problem
         alike = first.model == problem.model and problem.cells <= UNEVEN * first.cells
-        if batch and alike and len(batch) < _most(solvers[problem.model], problem.cells):
+        if batch and alike and len(batch) < pages_at_once(solvers[problem.model], problem.cells):
             batch.append(place)
         else:
             batches.append([place])
     return sorted(batches, key=min)  # the first line's batch comes first
-
-
-def _most(model: Solver, cells: int) -> int:
-    """How many pages of a size a model solves at once."""
-    kind = model.device.type if model.device.type in TOKENS_AT_ONCE else "cuda"
-    most = TOKENS_AT_ONCE[kind] // cells
-    hooks = model.transformer.hooks
-    every_pair = hooks.has_bias and hooks.reach is None
-    return max(1, min(most, PAIRS_AT_ONCE[kind] // cells**2) if every_pair else most)

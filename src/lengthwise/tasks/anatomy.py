@@ -1,7 +1,7 @@
 """Anatomy: where every token of many pages stands, and whether a carry comes into it, all at once.
 
 `Page.cells` says this of one page in words; here it is tensors in the order of a packed batch, for counting where
-models go wrong: by line, by digit, with and without a carry, in the answer or before it.
+models go wrong: by line, by digit, with and without a carry.
 
 >>> import lengthwise as lw
 >>> task = lw.task("addition")
@@ -11,15 +11,13 @@ models go wrong: by line, by digit, with and without a carry, in the answer or b
 >>> second = (found.block == 3) & (found.line == 2)         # 57 + 48, written >501
 >>> found.digit[second].tolist(), found.carry[second].tolist()
 ([-1, 0, 1, 2], [-1, 0, 1, 1])
->>> "".join(token for token, answer in zip(task.write([57, 48, 96]).tokens, found.answer.tolist()) if answer)
-'102'
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Int8, Int32, UInt8
+from jaxtyping import Int8, Int32, UInt8
 from torch import Tensor
 
 from lengthwise.tasks.base import Task
@@ -47,8 +45,6 @@ class Anatomy:
     carry: Int8[Tensor, " tokens"]
     """1 where a carry comes into the digit, 0 where none does; −1 for symbols, for tokens that are given, and for
     blocks without carries."""
-    answer: Bool[Tensor, " tokens"]
-    """Which tokens are the answer: the digits of the last number, or of a row of bits the last; never the `$`."""
 
 
 def anatomy(task: Task, problems: Problems) -> Anatomy:
@@ -60,22 +56,19 @@ def anatomy(task: Task, problems: Problems) -> Anatomy:
         line=torch.cat([part.line for part in parts]),
         digit=torch.cat([part.digit for part in parts]),
         carry=torch.cat([part.carry for part in parts]),
-        answer=torch.cat([part.answer for part in parts]),
     )
 
 
 def _of_pages(blocks: Sequence[Block]) -> Anatomy:
     runs = Runs.of(blocks)
     spread = Spread.of(runs)
-    digit = spread.along(runs.first - 1, runs.direction)
     carries = torch.cat([_carries(block).flatten() for block in blocks])
     return Anatomy(
         roles=tuple(block.role for block in blocks),
         block=spread.alike(runs.per_block(range(len(blocks))).to(torch.uint8)),
         line=spread.alike((runs.line + runs.per_block([block.numbered_from for block in blocks])).to(torch.int32)),
-        digit=digit,
+        digit=spread.along(runs.first - 1, runs.direction),
         carry=carries.index_select(0, spread.along(runs.addresses(blocks), runs.direction)),
-        answer=_answer(blocks[-2], runs, spread, digit),  # the last block is the `$`
     )
 
 
@@ -86,11 +79,3 @@ def _carries(block: Block) -> Int8[Tensor, "samples lines width_and_one"]:
     if block.target and block.columns is not None:
         carries[..., 1:] = incoming_carries(block.columns()) > 0
     return carries
-
-
-def _answer(block: Block, runs: Runs, spread: Spread, digit: Int32[Tensor, " tokens"]) -> Bool[Tensor, " tokens"]:
-    if block.bits:  # each bit is a result of its own: the last of them, which stands before the `$`, is that of all
-        return torch.zeros_like(digit, dtype=torch.bool).index_fill_(0, spread.boundaries[1:] - 2, True)
-    last_line = torch.zeros_like(runs.tokens, dtype=torch.bool)
-    last_line[:, runs.spans[-2]] = runs.line[runs.spans[-2]] == block.counts[:, None] - 1
-    return spread.alike(last_line) & (digit >= 0)

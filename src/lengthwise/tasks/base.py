@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 import torch
-from jaxtyping import Int32, Int64
+from jaxtyping import Bool, Int32, Int64
 from torch import Tensor
 
 from lengthwise.errors import InputError
@@ -207,6 +207,16 @@ class Task(Format):
             for pages in self.chunks(problems)
         )
         return join(parts, problems)
+
+    def answers(self, batch: Batch) -> Bool[Tensor, " tokens"]:
+        """Which tokens of pages are the answer: the digits of the last number, never the `$`."""
+        place = torch.arange(len(batch.tokens), device=batch.tokens.device)
+        symbol = batch.tokens >= sum(token in DIGITS for token in self.vocabulary)
+        ends = batch.boundaries[1:]
+        before = torch.where(symbol, place, 0).cummax(0).values[ends - 2]  # the last symbol before the `$`
+        sizes = batch.boundaries.diff()
+        before, end = (x.repeat_interleave(sizes, output_size=len(place)) for x in (before, ends - 1))
+        return (before < place) & (place < end)
 
     def chunks(self, problems: Problems) -> Iterator[slice]:
         """All of these problems in turn, as many at a time as are best laid out at once."""

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from jaxtyping import UInt8
+from jaxtyping import Bool, UInt8
 from torch import Tensor
 
 from lengthwise.errors import InputError
 from lengthwise.tasks.base import MAX_DIGITS, Task
+from lengthwise.tasks.batch import Batch
 from lengthwise.tasks.operands import bits, operand_list
 from lengthwise.tasks.page import EDGE, Along, Block, Layout, symbol_block
 from lengthwise.tasks.problems import Problems, uniform, within
@@ -128,6 +129,10 @@ class Parity(Task):
             ),
         ]
         return Layout(blocks=blocks, reach={"column": reach})
+
+    def answers(self, batch: Batch) -> Bool[Tensor, " tokens"]:
+        """Each bit is a result of its own: the last of them, which stands before the `$`, is that of all."""
+        return torch.zeros_like(batch.targets).index_fill_(0, batch.boundaries[1:] - 2, True)
 
     def answer(self, response: Sequence[str]) -> str | None:
         return response[-2] if len(response) > 1 and response[-1] == EDGE and response[-2] in ("0", "1") else None
