@@ -17,7 +17,6 @@ import tyro
 from common import DEVICE, InTraining, copy_rate, device_name, matrix_rate, timed
 from rich.console import Console
 from rich.table import Table
-from torch.autograd.profiler_util import DeviceType
 from torch.profiler import ProfilerActivity, profile
 from tyro.conf import arg
 
@@ -92,7 +91,7 @@ def look(work: Callable[[], object], console: Console) -> None:
         seconds = timed(work)
     order = f"self_{DEVICE.type}_time_total"
     averages = seen.key_averages()
-    kernels = [one for one in averages if one.device_type != DeviceType.CPU]
+    kernels = [one for one in averages if one.device_type.name != "CPU"]
     busy = sum(one.self_device_time_total for one in kernels if not one.is_user_annotation) / 1e6
     console.print(
         f"{seconds * 1000:.0f} ms with the profiler" + (f", the device busy for {busy:.3f} s" if busy else "")
