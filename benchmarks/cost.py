@@ -1,9 +1,9 @@
-"""What a full reproduction of the paper costs: python benchmarks/cost.py [--compile] [--figures NAME …] [--out FILE]
+"""What a full reproduction of the paper costs: python benchmarks/cost.py [--figures NAME …] [--out FILE]
 
 All runs of `lengthwise reproduce all --scale paper`, each counted once. Of every shape of model a few steps of training
-and three cells are timed on this device, one shape after the other; the rest is arithmetic: steps of the recipe over
-steps a second, and tokens of its grids over tokens a second. One run at a time: where small models share a GPU it costs
-less.
+and three cells are timed on this device, one shape after the other, compiled where such a run compiles its model. The
+rest is arithmetic: steps of the recipe over steps a second, and tokens of its grids over tokens a second. One run at a
+time: where small models share a GPU it costs less.
 """
 
 import json
@@ -24,25 +24,26 @@ from lengthwise.experiments import experiment, kinds
 from lengthwise.jobs import Job
 from lengthwise.reproduce import jobs
 from lengthwise.tasks import Task
+from lengthwise.train import is_compiled
 
 WARM_UP = 5
 
 
 @dataclass(frozen=True)
 class Options:
-    compile: Annotated[bool, arg(help="compile the models, as runs of that many steps are")] = False
     steps: Annotated[int, arg(help="steps that are timed, of every shape")] = 20
     samples: Annotated[int, arg(help="problems of each of the three cells that are timed")] = 200
     figures: Annotated[tuple[str, ...], arg(help="these only")] = ()
     out: Annotated[Path | None, arg(help="also write the numbers to this JSON file, as they come")] = None
 
 
-def shape(job: Job) -> tuple[str, str, str, int]:
+def shape(job: Job) -> tuple[str, str, str, str, int]:
     """What decides how long a step takes."""
-    recipe, model = job.recipe, job.recipe.model
+    recipe, model, data = job.recipe, job.recipe.model, job.recipe.data
     size = f"{model.layers} × {model.heads} × {model.width}, head {model.dim_per_head}"
     pad = "" if recipe.task.scratchpad else ", no scratchpad"
-    return f"{recipe.task.name}{pad}", recipe.encoding.name, size, recipe.training.batch_size
+    trained = f"{data.length}" if data.count is None else f"{data.count} × {data.length}"
+    return f"{recipe.task.name}{pad}", trained, recipe.encoding.name, size, recipe.training.batch_size
 
 
 def cells(job: Job) -> dict[tuple[int, int | None], int]:
@@ -60,7 +61,7 @@ def page(task: Task, length: int, count: int | None) -> int:
 
 
 def measure(job: Job, options: Options) -> dict[str, float]:
-    training = InTraining(job.recipe, options.compile)
+    training = InTraining(job.recipe, is_compiled(job.recipe.training, DEVICE))
     timed(lambda: training.steps(0, WARM_UP))
     seconds = timed(lambda: training.steps(WARM_UP, WARM_UP + options.steps))
     model = training.model.eval()
@@ -80,7 +81,16 @@ def main(options: Options) -> None:
     groups: dict[tuple[Any, ...], list[Job]] = defaultdict(list)
     for job in asked:
         groups[shape(job)].append(job)
-    titles = ("task", "positions", "layers × heads × width", "batch", "runs", "steps/s", "tokens/s measured")
+    titles = (
+        "task",
+        "trained on",
+        "positions",
+        "layers × heads × width",
+        "batch",
+        "runs",
+        "steps/s",
+        "tokens/s measured",
+    )
     table = Table(*titles, "training, h", "grids, h")
     rows: list[dict[str, Any]] = []
     for what, group in sorted(groups.items(), key=str):
@@ -94,7 +104,7 @@ def main(options: Options) -> None:
         table.add_row(*map(str, what), str(len(group)), *speeds, f"{train:.1f}", f"{read:.1f}")
         print(f"{what}: {len(group)} runs, {train:.1f} + {read:.1f} h", flush=True)
         if options.out is not None:
-            options.out.write_text(json.dumps({"device": device_name(), "compiled": options.compile, "rows": rows}))
+            options.out.write_text(json.dumps({"device": device_name(), "rows": rows}))
         if DEVICE.type == "cuda":
             torch.cuda.empty_cache()
     console.print(table)

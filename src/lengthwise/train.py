@@ -27,7 +27,7 @@ from lengthwise.errors import InputError
 from lengthwise.learning import learn, learning_rate
 from lengthwise.pages import Examples
 from lengthwise.ranks import joined, restarted
-from lengthwise.recipe import Recipe
+from lengthwise.recipe import Recipe, Training
 from lengthwise.runs import Run
 from lengthwise.session import Observer, Session, summary_writer
 
@@ -82,12 +82,17 @@ def claim(run: Run, recipe: Recipe, resume: bool, patience: float, stack: ExitSt
             raise InputError(f"{str(run.folder)!r} holds a run by another recipe: its {different[0]}.")
 
 
+def is_compiled(training: Training, device: torch.device) -> bool:
+    """Whether a run compiles its model: as it is told, or where that pays."""
+    long = device.type == "cuda" and training.steps >= LONG_RUN
+    return long if training.compile is None else training.compile
+
+
 def _work(session: Session, stopped: threading.Event) -> None:
     """Train until the last step is done or `stopped` is set."""
     training, ranks, model = session.recipe.training, session.ranks, session.model
     feed = Feed(session.recipe, model, ranks)
-    long = model.device.type == "cuda" and training.steps >= LONG_RUN
-    if long if training.compile is None else training.compile:
+    if is_compiled(training, model.device):
         model.transformer.compile(dynamic=True)
     forward = _shared(session, feed)
     halt = stopped.is_set() and ranks.size == 1
