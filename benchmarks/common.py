@@ -61,7 +61,7 @@ class InTraining:
         self.optimizer = make_optimizer(self.model.transformer, recipe.training)
         self.feed = Feed(self.recipe, self.model)
         if compiled:
-            self.model.transformer.compile(dynamic=True)
+            self.model.transformer.compile()
 
     def steps(self, first: int, last: int) -> None:
         for step in range(first, last):

@@ -81,17 +81,8 @@ def main(options: Options) -> None:
     groups: dict[tuple[Any, ...], list[Job]] = defaultdict(list)
     for job in asked:
         groups[shape(job)].append(job)
-    titles = (
-        "task",
-        "trained on",
-        "positions",
-        "layers × heads × width",
-        "batch",
-        "runs",
-        "steps/s",
-        "tokens/s measured",
-    )
-    table = Table(*titles, "training, h", "grids, h")
+    titles = ("task", "trained on", "positions", "layers × heads × width", "batch", "runs", "steps/s")
+    table = Table(*titles, "tokens/s measured", "training, h", "grids, h")
     rows: list[dict[str, Any]] = []
     for what, group in sorted(groups.items(), key=str):
         speed = measure(group[0], options)

@@ -593,13 +593,13 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_a_compiled_model_finds_the_same_and_is_left_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[str] = []
-    whole = torch.compile
+    compile_parts = Transformer.compile
 
-    def compile_with(model: torch.nn.Module, **options: Any) -> Any:
+    def compile_with(model: Transformer, **options: Any) -> None:
         used.append("aot_eager")  # inductor takes half a minute to translate even the smallest model
-        return whole(model, backend="aot_eager", **options)
+        compile_parts(model, backend="aot_eager", **options)
 
-    monkeypatch.setattr(torch, "compile", compile_with)
+    monkeypatch.setattr(Transformer, "compile", compile_with)
     model = random_model()
     names = list(model.state_dict())
     asked: dict[str, Any] = {"lengths": [1, 3], "counts": [2, 4], "samples": 5}
@@ -608,6 +608,7 @@ def test_a_compiled_model_finds_the_same_and_is_left_as_it_was(monkeypatch: pyte
     compiled = lw.evaluate(model, **asked, compile=True)
     assert used == ["aot_eager"]
     assert (compiled.correct, compiled.answers) == (plain.correct, plain.answers)
+    assert not model.transformer.is_compiled
     assert list(model.state_dict()) == names
     assert lw.evaluate(model, **asked).correct == plain.correct
     assert used == ["aot_eager"]

@@ -18,7 +18,7 @@ import pytest
 import torch
 from models import CASES
 from safetensors.torch import load_file
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 import lengthwise as lw
@@ -522,10 +522,11 @@ def test_the_real_tensorboard(tmp_path: Path) -> None:
 def compiled_by(backend: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """Compile with another backend than inductor, which takes half a minute to translate even the smallest model."""
     used: list[str] = []
+    compile_parts = Transformer.compile
 
-    def compile_with(model: nn.Module, **options: Any) -> None:
+    def compile_with(model: Transformer, **options: Any) -> None:
         used.append(backend)
-        nn.Module.compile(model, backend=backend, **options)
+        compile_parts(model, backend=backend, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(Transformer, "compile", compile_with)

@@ -69,7 +69,7 @@ def mark(model: Solver, pages: Pages, precision: Precision = "auto") -> Iterator
     def go_over(first: int, last: int) -> Marked:
         part = pages.examples(first, last)
         with autocast(model.device, precision):
-            logits = model.network(
+            logits = model.transformer(
                 part.tokens, part.position_ids, part.boundaries, wanted=part.wanted, known=part.known
             ).float()
         among, problems = pages.targets_of(first, last), pages.batch.problems[first:last]

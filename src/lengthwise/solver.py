@@ -88,7 +88,6 @@ class Solver(nn.Module, PyTorchModelHubMixin):
     def __init__(self, transformer: Transformer, task: Task, vocabulary: tuple[str, ...] | None = None) -> None:
         super().__init__()
         self.trained_on: dict[str, int] | None = None  # the largest sizes of its training, by axis, where that is known
-        self._compiled: list[Callable[..., Tensor]] = []  # in a list: it is no part of the model
         self._hub_mixin_config = None  # config.json is ours: complete, and read strictly
         reserved = tuple(f"[{number}]" for number in range(1, transformer.config.reserved_tokens + 1))
         self.transformer, self.task = transformer, task
@@ -139,21 +138,20 @@ class Solver(nn.Module, PyTorchModelHubMixin):
     def forward(self, batch: Batch, **options: Any) -> Float[Tensor, "outputs vocabulary"]:
         """Logits of a batch of pages."""
         self.require_ids(batch.position_ids)
-        return self.network(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
-
-    @property
-    def network(self) -> Callable[..., Tensor]:
-        """What whole pages go through: the Transformer, compiled within `compiled`."""
-        return self._compiled[-1] if self._compiled else self.transformer
+        logits: Tensor = self.transformer(self.numbers(batch.tokens), batch.position_ids, batch.boundaries, **options)
+        return logits
 
     @contextmanager
     def compiled(self) -> Iterator[None]:
-        """Within, whole pages go through a compiled model: half a minute at first, which large models pay back."""
-        self._compiled.append(torch.compile(self.transformer, dynamic=True))
+        """Within, the model is compiled: up to half a minute at first, which large models pay back."""
+        if self.transformer.is_compiled:
+            yield
+            return
+        self.transformer.compile()
         try:
             yield
         finally:
-            self._compiled.pop()
+            self.transformer.uncompile()
 
     def require_ids(self, position_ids: Int[Tensor, "levels tokens"]) -> None:
         """Refuse ids beyond those the encoding knows."""

@@ -93,7 +93,7 @@ def _work(session: Session, stopped: threading.Event) -> None:
     training, ranks, model = session.recipe.training, session.ranks, session.model
     feed = Feed(session.recipe, model, ranks)
     if is_compiled(training, model.device):
-        model.transformer.compile(dynamic=True)
+        model.transformer.compile()
     forward = _shared(session, feed)
     halt = stopped.is_set() and ranks.size == 1
     while session.step < training.steps and not halt:

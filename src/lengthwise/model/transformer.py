@@ -9,6 +9,7 @@ The paper's block norms before each part and after each residual sum:
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int, Integer
@@ -29,6 +30,9 @@ Wanted = Int[Tensor, " wanted"] | None
 """Which tokens are worked out to the end; the others serve as keys and values only."""
 Mix = Callable[[Tensor | None, Tensor | None, Tensor], Tensor]
 """Attention: queries and keys, where scores depend on them, and values to mixed values, of the wanted tokens."""
+
+MOST_VERSIONS = 64
+"""How often a part may be compiled in one process: for other widths, for training and for measuring."""
 
 
 class RMSNorm(nn.Module):
@@ -166,6 +170,24 @@ class Transformer(nn.Module):
                     nn.init.normal_(linear.weight, std=std, generator=source)
         if self.head is not None:
             nn.init.normal_(self.head, std=config.width**-0.5, generator=source)
+
+    def compile(self, **options: Any) -> None:
+        """Compile what does the work: the blocks, which share what is compiled, and the last norm.
+
+        What is around them handles lists of lengths, for which every batch would be compiled anew.
+        """
+        torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, MOST_VERSIONS)
+        for part in (*self.blocks, self.final_norm):
+            vars(part)["forward"] = torch.compile(type(part).forward.__get__(part), **{"dynamic": True, **options})
+
+    def uncompile(self) -> None:
+        """Undo that."""
+        for part in (*self.blocks, self.final_norm):
+            vars(part).pop("forward", None)
+
+    @property
+    def is_compiled(self) -> bool:
+        return "forward" in vars(self.final_norm)
 
     @property
     def score_scale(self) -> float:
