@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import arg
 
-from lengthwise.evaluate import measure_cell
+from lengthwise.evaluate import MUCH_WORK, measure_cell
 from lengthwise.experiments import experiment, kinds
 from lengthwise.jobs import Job
 from lengthwise.reproduce import jobs
@@ -46,6 +46,17 @@ def shape(job: Job) -> tuple[str, str, str, str, int]:
     return f"{recipe.task.name}{pad}", trained, recipe.encoding.name, size, recipe.training.batch_size
 
 
+def effort(job: Job) -> int:
+    """About how many weights its model has, times its steps."""
+    model = job.recipe.model
+    return (
+        model.layers
+        * model.width
+        * (4 * model.heads * model.dim_per_head + 3 * model.feedforward)
+        * (job.recipe.training.steps)
+    )
+
+
 def cells(job: Job) -> dict[tuple[int, int | None], int]:
     """Problems of every cell that is measured, all grids together; what is decoded counts like what is not."""
     found: dict[tuple[int, int | None], int] = defaultdict(int)
@@ -60,11 +71,18 @@ def page(task: Task, length: int, count: int | None) -> int:
     return len(task.sample(1, length=length, count=count, seed=0, fixed=True).tokens)
 
 
+def tokens(job: Job) -> int:
+    """Tokens of all its grids."""
+    return sum(many * page(job.recipe.task, *cell) for cell, many in cells(job).items())
+
+
 def measure(job: Job, options: Options) -> dict[str, float]:
     training = InTraining(job.recipe, is_compiled(job.recipe.training, DEVICE))
     timed(lambda: training.steps(0, WARM_UP))
     seconds = timed(lambda: training.steps(WARM_UP, WARM_UP + options.steps))
     model = training.model.eval()
+    if 2 * sum(weight.numel() for weight in model.parameters()) * tokens(job) < MUCH_WORK:
+        model.transformer.uncompile()  # as `evaluate` would not compile it
     sizes = sorted(cells(job))
     chosen = [sizes[len(sizes) // 4], sizes[len(sizes) // 2], sizes[-1]]
     measure_cell(model, *chosen[0], samples=options.samples, seed=0)
@@ -84,18 +102,18 @@ def main(options: Options) -> None:
     titles = ("task", "trained on", "positions", "layers × heads × width", "batch", "runs", "steps/s")
     table = Table(*titles, "tokens/s measured", "training, h", "grids, h")
     rows: list[dict[str, Any]] = []
-    for what, group in sorted(groups.items(), key=str):
+    heaviest_first = sorted(groups.items(), key=lambda item: -len(item[1]) * effort(item[1][0]))
+    for what, group in heaviest_first:
         speed = measure(group[0], options)
         train = sum(job.recipe.training.steps for job in group) / speed["steps_per_second"] / 3600
-        grid = group[0]
-        tokens = sum(many * page(grid.recipe.task, *cell) for cell, many in cells(grid).items()) * len(group)
-        read = tokens / speed["tokens_per_second"] / 3600
+        read = tokens(group[0]) * len(group) / speed["tokens_per_second"] / 3600
         rows.append({"shape": what, "runs": len(group), **speed, "training_hours": train, "grid_hours": read})
         speeds = f"{speed['steps_per_second']:.1f}", f"{speed['tokens_per_second']:,.0f}"
         table.add_row(*map(str, what), str(len(group)), *speeds, f"{train:.1f}", f"{read:.1f}")
         print(f"{what}: {len(group)} runs, {train:.1f} + {read:.1f} h", flush=True)
         if options.out is not None:
             options.out.write_text(json.dumps({"device": device_name(), "rows": rows}))
+        torch.compiler.reset()  # every shape is compiled anew
         if DEVICE.type == "cuda":
             torch.cuda.empty_cache()
     console.print(table)

@@ -1,8 +1,8 @@
 """What training many seeds as one model gains: python benchmarks/together.py [--preset adder-tiny] [--sweep 16]
 
 First steps alone: so many models as one, beside one model, in steps of a model a second. Then, with --sweep, whole
-sweeps of so many seeds by the clock, from the start of the first process to the last grid: one after the other, in
-processes side by side, and as one.
+sweeps of so many seeds by the clock, from the start of the first process to the last grid: in processes side by side,
+and as one.
 """
 
 import tempfile
@@ -88,7 +88,6 @@ def main(options: Options) -> None:
         ways = {
             f"{many} processes side by side": Engine(workers=many, device=DEVICE.type),
             f"{seeds} as one": Engine(workers=1, device=DEVICE.type, together=seeds),
-            "one after the other": Engine(workers=1, device=DEVICE.type),
         }
         table = Table(f"{seeds} seeds of {steps:,} steps", "seconds", "largest size, median")
         for name, engine in ways.items():
