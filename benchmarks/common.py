@@ -13,6 +13,7 @@ from lengthwise.data import Feed
 from lengthwise.learning import learn, make_optimizer
 from lengthwise.pages import Examples
 from lengthwise.recipe import Recipe
+from lengthwise.train import is_compiled
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
@@ -54,13 +55,14 @@ def copy_rate() -> float:
 class InTraining:
     """A new model by a recipe, with all it takes to train it."""
 
-    def __init__(self, recipe: Recipe, compiled: bool) -> None:
+    def __init__(self, recipe: Recipe, compiled: bool | None = None) -> None:
+        """Compiled or not, or as a run by this recipe would be."""
         some = None if recipe.data.problems is None else min(recipe.data.problems, 50_000)
         self.recipe = replace(recipe, data=replace(recipe.data, problems=some))
         self.model = lw.Solver.new(recipe.task, recipe.encoding, recipe.model).to(DEVICE)
         self.optimizer = make_optimizer(self.model.transformer, recipe.training)
         self.feed = Feed(self.recipe, self.model)
-        if compiled:
+        if is_compiled(recipe, self.model) if compiled is None else compiled:
             self.model.transformer.compile()
 
     def steps(self, first: int, last: int) -> None:

@@ -24,7 +24,6 @@ from lengthwise.experiments import experiment, kinds
 from lengthwise.jobs import Job
 from lengthwise.reproduce import jobs
 from lengthwise.tasks import Task
-from lengthwise.train import is_compiled
 
 WARM_UP = 5
 
@@ -77,7 +76,7 @@ def tokens(job: Job) -> int:
 
 
 def measure(job: Job, options: Options) -> dict[str, float]:
-    training = InTraining(job.recipe, is_compiled(job.recipe.training, DEVICE))
+    training = InTraining(job.recipe)
     timed(lambda: training.steps(0, WARM_UP))
     seconds = timed(lambda: training.steps(WARM_UP, WARM_UP + options.steps))
     model = training.model.eval()

@@ -43,7 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "progress": {"solver", "recipe", "results", "evaluate", "runs", "jobs"},
     "learning": GROUND | {"solver", "recipe", "pages"},
     "session": GROUND | {"solver", "recipe", "pages", "learning", "marking", "evaluate", "runs"},
-    "train": GROUND | {"recipe", "pages", "data", "learning", "runs", "session"},
+    "train": GROUND | {"solver", "recipe", "pages", "data", "learning", "runs", "session"},
     "together": GROUND | {"model", "solver", "recipe", "data", "learning", "runs", "session", "train"},
     "focus": GROUND | {"tasks", "results"},
     "figures": {"errors", "files", "tasks", "results", "focus"},

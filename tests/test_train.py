@@ -30,6 +30,7 @@ from lengthwise.randomness import derive
 from lengthwise.recipe import Recipe, Training, Watch
 from lengthwise.runs import STATE, Record, Run
 from lengthwise.solver import Solver
+from lengthwise.train import is_compiled
 from test_recipe import tiny
 
 
@@ -547,6 +548,27 @@ def test_a_compiled_run_is_the_same_up_to_rounding(tmp_path: Path, monkeypatch: 
     assert kept.keys() == expected.keys()
     for name, weight in kept.items():
         torch.testing.assert_close(weight, expected[name], rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("preset", "device", "steps", "told", "compiled"),
+    [
+        ("addition-1l4h", "cuda", 50_000, None, True),
+        ("addition-1l4h", "cuda", 1_000, None, False),  # over before that would have paid
+        ("addition-1l4h", "cpu", 50_000, None, False),
+        ("addition-1l4h-width256", "cuda", 50_000, None, False),  # waits for the CPU, compiled even longer
+        ("addition-1l4h-width256", "cuda", 50_000, True, True),
+        ("addition-1l4h", "cuda", 50_000, False, False),
+    ],
+)
+def test_long_runs_of_large_models_on_a_gpu_are_compiled(
+    preset: str, device: str, steps: int, told: bool | None, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = lw.presets.get(preset)
+    recipe = replace(recipe, training=replace(recipe.training, steps=steps, compile=told))
+    model = new(recipe)
+    monkeypatch.setattr(Solver, "device", torch.device(device))
+    assert is_compiled(recipe, model) == compiled
 
 
 # What only a GPU can show.

@@ -70,7 +70,7 @@ class Training:
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """What matrix products are computed in; auto is bfloat16 on CUDA and float32 elsewhere."""
     compile: bool | None = None
-    """Whether to compile the model, which takes up to half a minute; None: on CUDA, in runs of 2,000 steps or more."""
+    """Whether to compile the model, which takes up to half a minute; None: on CUDA, large models in long runs."""
 
     def __post_init__(self) -> None:
         check_types(self)

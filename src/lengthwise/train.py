@@ -27,12 +27,15 @@ from lengthwise.errors import InputError
 from lengthwise.learning import learn, learning_rate
 from lengthwise.pages import Examples
 from lengthwise.ranks import joined, restarted
-from lengthwise.recipe import Recipe, Training
+from lengthwise.recipe import Recipe
 from lengthwise.runs import Run
 from lengthwise.session import Observer, Session, summary_writer
+from lengthwise.solver import Solver
 
 LONG_RUN = 2_000
-"""From how many steps on it pays to compile a model on a GPU."""
+"""From how many steps on it pays to compile a model on a GPU …"""
+LARGE_STEP = 4e12
+"""… if a step of the largest pages is so many operations: smaller models wait for the CPU, and longer if compiled."""
 
 
 def train(
@@ -82,17 +85,21 @@ def claim(run: Run, recipe: Recipe, resume: bool, patience: float, stack: ExitSt
             raise InputError(f"{str(run.folder)!r} holds a run by another recipe: its {different[0]}.")
 
 
-def is_compiled(training: Training, device: torch.device) -> bool:
+def is_compiled(recipe: Recipe, model: Solver) -> bool:
     """Whether a run compiles its model: as it is told, or where that pays."""
-    long = device.type == "cuda" and training.steps >= LONG_RUN
-    return long if training.compile is None else training.compile
+    training, data = recipe.training, recipe.data
+    if training.compile is not None:
+        return training.compile
+    weights = sum(weight.numel() for weight in model.transformer.blocks.parameters())
+    step = 6 * weights * training.batch_size * model.task.page_cells(data.length, data.count)
+    return model.device.type == "cuda" and training.steps >= LONG_RUN and step >= LARGE_STEP
 
 
 def _work(session: Session, stopped: threading.Event) -> None:
     """Train until the last step is done or `stopped` is set."""
     training, ranks, model = session.recipe.training, session.ranks, session.model
     feed = Feed(session.recipe, model, ranks)
-    if is_compiled(training, model.device):
+    if is_compiled(session.recipe, model):
         model.transformer.compile()
     forward = _shared(session, feed)
     halt = stopped.is_set() and ranks.size == 1
