@@ -148,6 +148,19 @@ def test_of_a_half_measured_grid_the_other_half_is_measured(out: Path, monkeypat
     assert again.correct[0][0] == 2
 
 
+def test_seeds_trained_as_one_leave_the_same_runs(tmp_path: Path) -> None:
+    found = {}
+    for name, together in (("teams", 2), ("single", 1)):
+        said: list[str] = []
+        engine = Engine(workers=1, device="cpu", together=together)
+        do(tmp_path / name, seeds=(0, 1), engine=engine, say=said.append)
+        assert sum("2 runs as one" in line for line in said) == (4 if together == 2 else 0)
+        folders = sorted((tmp_path / name / "smoke").glob("windowed-*"))
+        found[name] = {folder.name: Grid.load(only_grid(folder)).correct for folder in folders}
+    assert len(found["single"]) == 4
+    assert found["teams"] == found["single"]
+
+
 def test_what_is_trained_but_not_measured_is_only_measured(out: Path, whole: Path) -> None:
     for run in (PADDED, UNPADDED):
         shutil.rmtree(out / "smoke" / run / "grids")

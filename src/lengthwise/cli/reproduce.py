@@ -39,6 +39,7 @@ class _Reproduce:
         int | None, arg(help="runs at a time, a process each (1; with --per-gpu as many as the GPUs take)")
     ] = None
     per_gpu: Annotated[int | None, arg(help="runs at a time on each GPU: small models leave a large one idle")] = None
+    together: Annotated[int, arg(help="seeds of a case that are trained as one model, where it is windowed")] = 1
     on: Annotated[Literal["local", "ray"], arg(help="this machine, or a Ray cluster; needs the extra [cluster]")] = (
         "local"
     )
@@ -68,6 +69,7 @@ def run(arguments: list[str]) -> None:
         on=options.on,
         workers=1 if options.workers is None and options.per_gpu is None and options.on == "local" else options.workers,
         per_gpu=1 if options.per_gpu is None else options.per_gpu,
+        together=options.together,
         address=options.address,
         device=None if options.device == "auto" else options.device,
     )
