@@ -1,5 +1,6 @@
 """A sweep on a real Ray cluster of several nodes, one of which is killed without warning."""
 
+import importlib
 import importlib.util
 import json
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import lengthwise as lw
+from lengthwise import cluster
 from lengthwise.engines import Engine
 from lengthwise.jobs import Job
 from lengthwise.measurements import Measurement
@@ -98,7 +100,7 @@ def test_a_node_that_dies_takes_nothing_with_it(tmp_path: Path) -> None:
 def test_without_ray_one_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     job = Job(folder=tmp_path / "run", recipe=recipe(), measurements=(MEASUREMENT,))
-    with pytest.raises(lw.InputError, match=r"pip install 'lengthwise\[cluster\]'"):
+    with pytest.raises(lw.InputError, match=r"with its extra \[cluster\]"):
         list(Engine(on="ray").do([job]))
 
 
@@ -114,3 +116,23 @@ def test_a_cluster_that_is_not_there_is_refused_in_a_sentence(tmp_path: Path) ->
     assert done.returncode == 2, done.stderr[-2000:]
     assert "the Ray cluster at '127.0.0.1:1' cannot be reached" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("kept", "given", "expected"), [(True, None, "token"), (False, None, None), (True, "disabled", "disabled")]
+)
+def test_the_token_of_this_machine_is_given_to_clusters(
+    kept: bool, given: str | None, expected: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
+        monkeypatch.delenv(name, raising=False)
+    if given is not None:
+        monkeypatch.setenv("RAY_AUTH_MODE", given)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if kept:
+        (tmp_path / ".ray").mkdir()
+        (tmp_path / ".ray" / "auth_token").write_text("secret")
+    monkeypatch.setattr(importlib, "import_module", lambda name: name)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    assert cluster._ray() == "ray"
+    assert os.environ.get("RAY_AUTH_MODE") == expected

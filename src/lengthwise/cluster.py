@@ -5,10 +5,13 @@ machines of the cluster, in the same version; Ray itself comes with the extra [c
 """
 
 import importlib
+import logging
+import os
 import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from lengthwise.errors import InputError
@@ -41,7 +44,10 @@ def on_cluster(
         try:
             ray.init(address=address, log_to_driver=False, logging_level="ERROR", configure_logging=False)
         except (ConnectionError, RuntimeError, ValueError) as error:
-            raise InputError(f"the Ray cluster at {address!r} cannot be reached: {error}.") from error
+            raise InputError(
+                f"the Ray cluster at {address!r} cannot be reached: {error}. If it asks for a token, "
+                "copy ~/.ray/auth_token from its head to here."
+            ) from error
     try:
         yield from _all(ray, pieces, work, per_gpu, hear)
     finally:
@@ -50,10 +56,16 @@ def on_cluster(
 
 
 def _ray() -> Any:
+    # A cluster asks for a token where its machine has one. Ray gives that token only if it is told to, and a cluster
+    # that asks for none takes it, too.
+    kept = os.environ.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token"
+    if os.environ.get("RAY_AUTH_TOKEN") or Path(kept).is_file():
+        os.environ.setdefault("RAY_AUTH_MODE", "token")
+    logging.getLogger("ray").setLevel(logging.ERROR)
     try:
         return importlib.import_module("ray")
     except ImportError as error:
-        raise InputError("Ray is not installed: pip install 'lengthwise[cluster]'.") from error
+        raise InputError("Ray is not installed: install lengthwise with its extra [cluster].") from error
 
 
 def _require_answer(address: str | None) -> None:

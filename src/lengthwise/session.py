@@ -287,7 +287,7 @@ def summary_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415
     except ImportError as error:
-        raise InputError("TensorBoard is not installed: pip install 'lengthwise[track]'.") from error
+        raise InputError("TensorBoard is not installed: install lengthwise with its extra [track].") from error
     return SummaryWriter
 
 
