@@ -1,6 +1,8 @@
 """The Transformer: its size, its initial weights, and that tokens see only what they may."""
 
+import copy as copying
 import dataclasses
+import pickle
 import subprocess
 import sys
 from typing import Any
@@ -347,6 +349,21 @@ def test_a_compiled_model_takes_batches_of_any_lengths_without_being_compiled_an
     compiled.transformer.uncompile()
     assert compiled(batch).equal(model(batch))
     assert graphs.frame_count == counted[0]
+
+
+@pytest.mark.usefixtures("as_users_run")
+@pytest.mark.filterwarnings("ignore")
+def test_a_copy_of_a_compiled_model_has_its_own_weights_and_is_not_compiled() -> None:
+    model = solver("learned")
+    batch = model.task.sample(3, length=2, count=2, seed=0)
+    model.transformer.compile(backend="eager")
+    copy, read = copying.deepcopy(model.transformer), pickle.loads(pickle.dumps(model.transformer))
+    assert not copy.is_compiled
+    inputs = model.numbers(batch.tokens), batch.position_ids, batch.boundaries
+    assert torch.allclose(read(*inputs), model(batch), atol=1e-6)
+    for weight in copy.blocks.parameters():
+        torch.nn.init.zeros_(weight)
+    assert not torch.allclose(copy(*inputs), model(batch), atol=1e-2)
 
 
 def test_nothing_loads_the_compiler_before_a_model_is_compiled() -> None:

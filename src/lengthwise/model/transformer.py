@@ -35,7 +35,14 @@ MOST_VERSIONS = 64
 """How often a part may be compiled in one process: for other widths, for training and for measuring."""
 
 
-class RMSNorm(nn.Module):
+class Part(nn.Module):
+    """A part of a model that does much of its work, and may be compiled; a copy of it is not."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "forward"}
+
+
+class RMSNorm(Part):
     """Scale to unit root mean square. The small constant stands outside the root, as in the authors' models."""
 
     def __init__(self, width: int) -> None:
@@ -91,7 +98,7 @@ class FeedForward(nn.Module):
         return out
 
 
-class Block(nn.Module):
+class Block(Part):
     """Attention, then feed-forward, each with a residual sum and the norms around it."""
 
     def __init__(self, config: ModelConfig) -> None:
@@ -172,22 +179,27 @@ class Transformer(nn.Module):
             nn.init.normal_(self.head, std=config.width**-0.5, generator=source)
 
     def compile(self, **options: Any) -> None:
-        """Compile what does the work: the blocks, which share what is compiled, and the last norm.
+        """Compile what does the work: the blocks, which share what is compiled, and the last norm if it is ours.
 
         What is around them handles lists of lengths, for which every batch would be compiled anew.
         """
         torch._dynamo.config.recompile_limit = max(torch._dynamo.config.recompile_limit, MOST_VERSIONS)
-        for part in (*self.blocks, self.final_norm):
+        for part in self._parts:
             vars(part)["forward"] = torch.compile(type(part).forward.__get__(part), **{"dynamic": True, **options})
 
     def uncompile(self) -> None:
         """Undo that."""
-        for part in (*self.blocks, self.final_norm):
+        for part in self._parts:
             vars(part).pop("forward", None)
 
     @property
     def is_compiled(self) -> bool:
-        return "forward" in vars(self.final_norm)
+        """Whether that has been done."""
+        return "forward" in vars(self.blocks[0])
+
+    @property
+    def _parts(self) -> list[Part]:
+        return [part for part in (*self.blocks, self.final_norm) if isinstance(part, Part)]
 
     @property
     def score_scale(self) -> float:
