@@ -13,7 +13,7 @@ import torch
 
 import lengthwise as lw
 from lengthwise.engines import Engine
-from lengthwise.jobs import Job, News, teams
+from lengthwise.jobs import Job, News, teams, work_as_one
 from lengthwise.measurements import Measurement
 from lengthwise.positions.learned import Learned
 from lengthwise.positions.none import NoPositions
@@ -261,3 +261,37 @@ def test_a_team_killed_without_warning_goes_on_from_its_last_state(tmp_path: Pat
 def test_together_must_be_a_number_of_runs() -> None:
     with pytest.raises(lw.InputError, match="together must be 1 or more, not 0"):
         Engine(together=0)
+
+
+def test_what_no_run_could_be_is_refused_before_there_are_folders(tmp_path: Path) -> None:
+    long = recipe(data=lw.recipe.Data(length=200_000, count=None, problems=None, random_offsets=False))
+    with pytest.raises(lw.InputError, match="100,000"):
+        train_together(seeded(long, range(2)), [tmp_path / "a", tmp_path / "b"])
+    compiled = replace(recipe(), training=replace(recipe().training, compile=True))
+    with pytest.raises(lw.InputError, match="are not compiled"):
+        train_together(seeded(compiled, range(2)), [tmp_path / "a", tmp_path / "b"])
+    assert list(tmp_path.iterdir()) == []
+    assert train_together([], []) == []
+
+
+def test_a_damaged_file_of_one_run_stops_no_other_of_its_team(tmp_path: Path) -> None:
+    team = tuple(
+        Job(folder=tmp_path / f"run{one.seed}", recipe=one, measurements=(SMALL,))
+        for one in seeded(recipe(steps=3), range(3))
+    )
+    (tmp_path / "run1" / "grids").mkdir(parents=True)
+    (tmp_path / "run1" / "grids" / SMALL.file).write_text("{")
+    said = work_as_one(team, device="cpu")
+    assert [well for _, well in said] == [True, False, True]
+    assert "2 runs as one" in said[0][0]
+    assert "trained already" not in said[0][0]
+    assert SMALL.file in said[1][0]
+    assert [Run(job.folder).step for job in (team[0], team[2])] == [3, 3]
+
+
+def test_what_goes_wrong_for_all_is_said_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise lw.InputError("ids are too large")
+
+    monkeypatch.setattr("lengthwise.together.Feeds._write", refuse)
+    assert train_together(seeded(recipe(), range(2)), [tmp_path / "a", tmp_path / "b"]) == ["ids are too large"] * 2

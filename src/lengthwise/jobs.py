@@ -92,8 +92,14 @@ def work(
 
 
 def _work(
-    job: Job, device: str | None, observer: Callable[[], Observer] | None, patience: float, saved: Callable[[], None]
+    job: Job,
+    device: str | None,
+    observer: Callable[[], Observer] | None,
+    patience: float,
+    saved: Callable[[], None],
+    before: str | None = None,
 ) -> str:
+    """`before` says how it was trained, where that has just been done."""
     begun = time.monotonic()
     chosen = pick_device(device)
     if not job.missing:
@@ -104,13 +110,13 @@ def _work(
     run = train(job.recipe, job.folder, resume=True, device=chosen, observer=watcher, patience=patience, on_save=saved)
     trained, steps = time.monotonic() - begun, job.recipe.training.steps - done
     model = run.model.to(chosen).eval()
-    words = [f"{steps:,} steps in {trained:.0f} s" if steps else "trained already"]
+    words = [before or (f"{steps:,} steps in {trained:.0f} s" if steps else "trained already")]
     for one in job.missing:
         if isinstance(watcher, _Teller):
             watcher.measuring(job.recipe.training.steps)
         words.append(measure(model, one, job.folder))
         saved()
-    return f"{', '.join(words)}; {time.monotonic() - begun:.0f} s in all"
+    return ", ".join(words) + ("" if before else f"; {time.monotonic() - begun:.0f} s in all")
 
 
 Team = tuple[Job, ...]
@@ -134,15 +140,22 @@ def work_as_one(team: Team, device: str | None = None, patience: float = 0.0) ->
     News come with the place of the run they are of.
     """
     with ExitStack() as stack:
-        mirrors = [None if job.kept_at is None else stack.enter_context(mirrored(job.kept_at)) for job in team]
-        here = [
-            job if mirror is None else replace(job, folder=mirror.folder)
-            for job, mirror in zip(team, mirrors, strict=True)
-        ]
-        saved = [(lambda: None) if mirror is None else mirror.push for mirror in mirrors]
-        begun = time.monotonic()
-        todo = [place for place, job in enumerate(here) if job.missing]
-        reasons: dict[int, str | None] = dict.fromkeys(range(len(team)))
+        here, saved, reasons = list(team), [lambda: None] * len(team), dict[int, str | None]()
+
+        def prepare(place: int) -> bool:
+            """Bring a run here, if it is kept elsewhere: whether there is something to do."""
+            address = team[place].kept_at
+            if address is not None:
+                mirror = stack.enter_context(mirrored(address))
+                here[place], saved[place] = replace(team[place], folder=mirror.folder), mirror.push
+            return bool(here[place].missing)
+
+        begun, todo = time.monotonic(), []
+        for place in range(len(team)):
+            said, well = attempt(prepare, place)
+            reasons[place] = None if well else str(said)
+            if well and said:
+                todo.append(place)
         if len(todo) > 1:
             outcomes = train_together(
                 [here[place].recipe for place in todo],
@@ -153,14 +166,13 @@ def work_as_one(team: Team, device: str | None = None, patience: float = 0.0) ->
                 patience=patience,
             )
             reasons |= dict(zip(todo, outcomes, strict=True))
-        together = f"{len(todo)} runs as one in {time.monotonic() - begun:.0f} s; "
+        trained = f"{len(todo)} runs as one in {time.monotonic() - begun:.0f} s" if len(todo) > 1 else None
 
         def finish(place: int) -> tuple[str, bool]:
             if (reason := reasons[place]) is not None:
                 return reason, False
-            watcher = partial(_Teller, place)
-            words, well = attempt(lambda job: _work(job, device, watcher, patience, saved[place]), here[place])
-            return (together if well and place in todo and len(todo) > 1 else "") + words, well
+            watcher, words = partial(_Teller, place), trained if place in todo else None
+            return attempt(lambda job: _work(job, device, watcher, patience, saved[place], words), here[place])
 
         return [finish(place) for place in range(len(team))]
 

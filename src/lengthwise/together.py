@@ -163,6 +163,8 @@ def why_not(recipe: Recipe) -> str | None:
             f"only models that see a few neighbours of each token are trained as one, and {recipe.encoding.name!r} "
             "shows them all: train these seeds one by one."
         )
+    if recipe.training.compile:
+        return "models that are trained as one are not compiled: leave compile out, or train these seeds one by one."
     if recipe.training.accumulate > 1:
         return "models that are trained as one take a batch at once: set accumulate to 1."
     return None
@@ -272,7 +274,11 @@ def train_together(
 
     What went wrong with a run is said in its place, and stops no other; None where it is finished.
     """
+    if not recipes:
+        return []
     require_alike(recipes)
+    for recipe in recipes:
+        recipe.check()
     chosen = pick_device(device)
     failed: list[str | None] = [None] * len(recipes)
     told = observers or [None] * len(recipes)
@@ -291,8 +297,12 @@ def train_together(
         # Runs that were stopped at different steps are taken up apart.
         for step in sorted({session.step for session in sessions.values()}):
             team = {place: session for place, session in sessions.items() if session.step == step}
-            for place, reason in _work(team, stopped).items():
-                failed[place] = reason
+            try:
+                for place, reason in _work(team, stopped).items():
+                    failed[place] = reason
+            except InputError as error:  # something that is the same for all of them
+                for place in team:
+                    failed[place] = failed[place] or str(error)
     if stopped.is_set():
         raise KeyboardInterrupt
     return failed
