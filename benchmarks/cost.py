@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from tyro.conf import arg
 
-from lengthwise.evaluate import MUCH_WORK, measure_cell
+from lengthwise.evaluate import is_much_work, measure_cell
 from lengthwise.experiments import experiment, kinds
 from lengthwise.jobs import Job
 from lengthwise.reproduce import jobs
@@ -80,8 +80,9 @@ def measure(job: Job, options: Options) -> dict[str, float]:
     timed(lambda: training.steps(0, WARM_UP))
     seconds = timed(lambda: training.steps(WARM_UP, WARM_UP + options.steps))
     model = training.model.eval()
-    if 2 * sum(weight.numel() for weight in model.parameters()) * tokens(job) < MUCH_WORK:
-        model.transformer.uncompile()  # as `evaluate` would not compile it
+    model.transformer.uncompile()
+    if is_much_work(model, list(cells(job)), job.measurements[0].samples):  # as `evaluate` compiles it
+        model.transformer.compile()
     sizes = sorted(cells(job))
     chosen = [sizes[len(sizes) // 4], sizes[len(sizes) // 2], sizes[-1]]
     measure_cell(model, *chosen[0], samples=options.samples, seed=0)

@@ -1,6 +1,7 @@
 """Measuring: what a cell counts, that it depends on nothing else, and that a grid can be stopped and taken up."""
 
 import importlib
+import itertools
 import json
 import os
 import subprocess
@@ -584,6 +585,80 @@ def test_what_a_killed_process_left_is_swept_away(tmp_path: Path) -> None:
     lw.evaluate(random_model(), lengths=[1], counts=[2], samples=1, out=tmp_path / "grid.json")
     assert sorted(file.name for file in tmp_path.iterdir()) == [".grid.json.lock", "grid.json"]
     json.loads((tmp_path / "grid.json").read_text())
+
+
+def failing_at(length: int, error: BaseException, times: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages of this length cannot be written, so many times."""
+    write_all, left = lw.Task.write_all, [times]
+
+    def write(task: lw.Task, problems: Problems, **options: Any) -> lw.Batch:
+        if problems.digits.shape[2] == length and left[0]:
+            left[0] -= 1
+            raise error
+        return write_all(task, problems, **options)
+
+    monkeypatch.setattr(lw.Task, "write_all", write)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), ZeroDivisionError(), torch.OutOfMemoryError()])
+def test_a_cell_is_kept_whose_successor_cannot_be_written(
+    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: dict[str, Any] = {"lengths": [1, 2, 3], "counts": [2], "samples": 5, "out": tmp_path / "grid.json"}
+    failing_at(3, error, 1000, monkeypatch)
+    refused = lw.InputError if isinstance(error, torch.OutOfMemoryError) else type(error)
+    with pytest.raises(refused, match="5 pages .* do not fit the memory of cpu" if refused is lw.InputError else None):
+        lw.evaluate(random_model(), **asked)
+    assert [row[0] for row in Grid.load(tmp_path / "grid.json").total] == [5, 5, None]
+    monkeypatch.undo()
+    assert lw.evaluate(random_model(), **asked).complete
+
+
+def test_a_cell_that_does_not_fit_beside_the_last_is_written_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {"lengths": [1, 2, 3], "counts": [2], "samples": 5}
+    expected = lw.evaluate(random_model(), **asked).correct
+    failing_at(2, torch.OutOfMemoryError(), 1, monkeypatch)
+    assert lw.evaluate(random_model(), **asked).correct == expected
+
+
+def test_the_seconds_of_a_grid_are_those_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.count()
+    monkeypatch.setattr(measuring.time, "perf_counter", lambda: float(next(ticks)))
+    grid = lw.evaluate(calculator(), lengths=[1, 2], counts=[2, 3, 4], samples=1)
+    assert 6 <= grid.seconds <= next(ticks)
+
+
+@pytest.mark.parametrize(("precision", "half"), [("float32", False), ("bfloat16", True)])
+def test_the_precision_asked_for_is_that_of_the_pass(
+    precision: Any, half: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[bool] = []
+    forward = Transformer.forward
+
+    def keep(self: Transformer, *given: Any, **options: Any) -> torch.Tensor:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return forward(self, *given, **options)
+
+    monkeypatch.setattr(Transformer, "forward", keep)
+    measure_cell(random_model(), 2, 3, samples=3, seed=0, precision=precision)
+    assert seen == [half]
+
+
+def test_wide_models_take_fewer_tokens_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = random_model()
+    assert marking.pages_at_once(model, 100) == 2**14 // 100
+    monkeypatch.setitem(marking.NUMBERS_AT_ONCE, "cpu", 1000 * model.transformer.config.width)
+    assert marking.pages_at_once(model, 100) == 10
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device: nothing is written beside anything")
+def test_cells_written_beside_each_other_on_the_gpu_are_those_of_one_by_one() -> None:
+    for model in (random_model().cuda(), lw.load("adder-tiny").cuda()):
+        grid = lw.evaluate(model, lengths=range(1, 13), counts=range(2, 14), samples=300, precision="float32")
+        for row, column, length, count in grid.cells:
+            right, answers, _ = measure_cell(model, length, count, samples=300, seed=0, precision="float32")
+            assert (right, answers) == (grid.correct[row][column], grid.answers[row][column])
+    assert grid.lowest == 1.0
 
 
 # Compiled.

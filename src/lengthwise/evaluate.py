@@ -14,7 +14,7 @@ import json
 import math
 import reprlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -120,11 +120,19 @@ def _claim(held: list[Grid], file: Path, stack: ExitStack) -> None:
 def _compiled(model: Solver, grid: Grid, wanted: bool | None) -> AbstractContextManager[None]:
     """The model compiled, if that is wanted, or where what is missing of a grid is much work for a GPU."""
     if wanted is None:
-        weights = sum(weight.numel() for weight in model.transformer.blocks.parameters())
-        missing = [cell for row, column, *cell in grid.cells if grid.total[row][column] is None]
-        tokens = grid.samples * sum(model.task.page_cells(length or 1, count) for length, count in missing)
-        wanted = model.device.type == "cuda" and 2 * weights * tokens >= MUCH_WORK
+        missing = [(length, count) for row, column, length, count in grid.cells if grid.total[row][column] is None]
+        wanted = model.device.type == "cuda" and is_much_work(model, missing, grid.samples)
     return model.compiled() if wanted and grid.decoding == "teacher-forced" else nullcontext()
+
+
+def is_much_work(model: Solver, cells: Sequence[tuple[int, int | None]], samples: int) -> bool:
+    """Whether it pays to compile a model on a GPU to measure these cells once."""
+    if not cells:
+        return False
+    weights = sum(weight.numel() for weight in model.transformer.blocks.parameters())
+    largest = max(cells, key=lambda cell: model.task.page_cells(*cell))
+    written = model.task.page_tokens(*largest) / model.task.page_cells(*largest)
+    return 2 * weights * samples * written * sum(model.task.page_cells(*cell) for cell in cells) >= MUCH_WORK
 
 
 def measure_cell(
@@ -156,8 +164,13 @@ class _Cell:
         model: Solver, length: int, count: int | None, samples: int, seed: int, problems: str, offsets: str
     ) -> "_Cell":
         own = derive(seed, "cell", length, -1 if count is None else count)
-        asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
-        return _Cell(model, model.task.write_all(asked, offsets_seed=own if offsets == "training" else None))
+        try:
+            asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
+            return _Cell(model, model.task.write_all(asked, offsets_seed=own if offsets == "training" else None))
+        except torch.OutOfMemoryError as error:
+            raise InputError(
+                f"{samples:,} pages of this size do not fit the memory of {model.device}: take fewer samples."
+            ) from error
 
     @cached_property
     def pages(self) -> Pages:
@@ -209,7 +222,11 @@ def _fill(
         begun, cell = time.perf_counter(), ask(0)
         for number, places in enumerate(rounds):
             counts = None if cell is None else cell.go_over(grid.decoding, precision)
-            upcoming = ask(number + 1)
+            upcoming, trouble = None, None
+            try:
+                upcoming = ask(number + 1)
+            except BaseException as error:  # whatever it is, this cell is done, and kept
+                trouble = error
             found = ranks.gather((0, 0, 0) if cell is None or counts is None else cell.read(counts))
             cell = upcoming  # only now: what the device read from must not be written over before it is done
             grid.seconds, begun = round(grid.seconds + time.perf_counter() - begun, 3), time.perf_counter()
@@ -223,6 +240,10 @@ def _fill(
             if progress is not None and ranks.first:
                 for place in places:
                     progress(grid, *cells[place][:2])
+            if trouble is not None and isinstance(trouble.__cause__, torch.OutOfMemoryError):
+                cell = ask(number + 1)  # there is more room now
+            elif trouble is not None:
+                raise trouble
     finally:
         model.train(before)
         if file is not None and unsaved:  # the last cells, or those before whatever stopped this

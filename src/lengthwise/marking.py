@@ -80,7 +80,10 @@ def mark(model: Solver, pages: Pages, precision: Precision = "auto") -> Iterator
 
 @torch.no_grad()
 def score(model: Solver, pages: Pages, precision: Precision = "auto") -> Int[Tensor, "2"]:
-    """How many whole responses, and how many answers, a model gets right, by one pass. Nothing waits for the device."""
+    """How many whole responses, and how many answers, a model gets right, by one pass.
+
+    Nothing waits for the device, but where a model looks for neighbours of its tokens.
+    """
     answers = model.task.answers(pages.batch)[pages.targets]
     counts = torch.zeros(2, dtype=torch.int64, device=model.device)
     for marked in mark(model, pages, precision):

@@ -91,7 +91,7 @@ def is_compiled(recipe: Recipe, model: Solver) -> bool:
     if training.compile is not None:
         return training.compile
     weights = sum(weight.numel() for weight in model.transformer.blocks.parameters())
-    step = 6 * weights * training.batch_size * model.task.page_cells(data.length, data.count)
+    step = 6 * weights * training.batch_size * model.task.page_tokens(data.length, data.count)
     return model.device.type == "cuda" and training.steps >= LONG_RUN and step >= LARGE_STEP
 
 

@@ -176,6 +176,10 @@ class Task(Format):
         reach = self._reach(self.lay_out_pages(self.largest(length, count)))
         return tuple((reach[:, 0] + 1).tolist())
 
+    def page_tokens(self, length: int, count: int | None) -> int:
+        """How many tokens the largest page of this size has."""
+        return len(self.write_all(self.largest(length, count)).tokens)
+
     def write_prompts(self, problems: Problems, numbering: Numbering | None = None) -> Batch:
         """What a model is given of each page: everything up to the `=`, ids counted from 1 or as given."""
         layout, _ = self._lay_out_within(self.coupling_for(training=False), problems)
