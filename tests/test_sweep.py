@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,6 +113,48 @@ def test_a_report_runs_nothing(recipe: Recipe, tmp_path: Path) -> None:
     assert found.rows[0].seeds == 0
     assert found.rows[0].beyond is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("measurement", "words"),
+    [
+        (Measurement(lengths=(2, 30), counts=None, samples=0), "samples must be 1 or more, not 0"),
+        (Measurement(lengths=(2, 30), counts=(2,), samples=4), "parity has a length only"),
+    ],
+)
+def test_what_cannot_be_measured_is_refused_before_anything_is_trained(
+    measurement: Measurement, words: str, recipe: Recipe, tmp_path: Path
+) -> None:
+    with pytest.raises(lw.InputError, match=words):
+        sweep(recipe, measurement=measurement, out=tmp_path, engine=HERE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sizes_beyond_the_ids_of_one_setting_are_refused(tmp_path: Path) -> None:
+    vary: dict[str, list[Any]] = {"model.width": [8], "encoding": ["learned"]}
+    sizes = Measurement(lengths=(300,), counts=(2,), samples=4)
+    with pytest.raises(lw.InputError, match="needs column ids up to 302"):
+        sweep("addition-1l4h", vary=vary, measurement=sizes, out=tmp_path, engine=HERE)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_remembers_why_runs_failed(recipe: Recipe, tmp_path: Path) -> None:
+    (tmp_path / "parity-tiny-seed0").mkdir()
+    (tmp_path / "parity-tiny-seed0" / "shopping.txt").write_text("milk")
+    failed = sweep(recipe, measurement=SMALL, out=tmp_path, engine=HERE).failed
+    assert list(failed) == ["parity-tiny-seed0"]
+    assert sweep(recipe, measurement=SMALL, out=tmp_path, engine=HERE, run=False).failed == failed
+    (tmp_path / "parity-tiny-seed0" / "shopping.txt").unlink()
+    assert sweep(recipe, measurement=SMALL, out=tmp_path, engine=HERE).failed == {}
+    assert sweep(recipe, measurement=SMALL, out=tmp_path, engine=HERE, run=False).failed == {}
+
+
+def test_the_spread_of_a_setting_that_is_not_there(recipe: Recipe, tmp_path: Path) -> None:
+    found = sweep(recipe, measurement=SMALL, out=tmp_path, engine=HERE, run=False)
+    with pytest.raises(lw.InputError, match=r"has no setting 'parity': .*parity-tiny"):
+        found.spread("parity")
+    with pytest.raises(lw.InputError, match="no run of 'parity-tiny' has been measured"):
+        found.spread("parity-tiny")
 
 
 def written(folder: Path, accuracies: list[float]) -> None:

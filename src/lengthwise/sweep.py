@@ -2,7 +2,7 @@
 
     report = sweep("adder-tiny", seeds=range(4), vary={"model.width": [32, 64]}, out="runs/widths")
     report.rows                      median and quartiles of every setting
-    report.spread("width32")         the same for every cell of the grid
+    report.spread("adder-tiny-width32")      the same for every cell of the grid
 
 Runs are ordinary run folders, named by what is varied: runs/widths/adder-tiny-width32-seed0. A sweep that is started
 again does only what is missing.
@@ -26,14 +26,15 @@ from lengthwise.figures.saving import save_figure
 from lengthwise.jobs import Job
 from lengthwise.measurements import Measurement
 from lengthwise.processes import Hear
-from lengthwise.recipe import Recipe
-from lengthwise.results import Grid, Spread, over_seeds, write_json
+from lengthwise.recipe import Recipe, require_cell
+from lengthwise.results import Grid, Spread, over_seeds, read_json, write_json
 from lengthwise.session import Observer
 from lengthwise.storage import Mirror, is_elsewhere
 
 FARTHER = (1, 1.5, 2, 3)
 """How many times as long as in training the problems of the grid are, where none is asked for."""
 SAMPLES = 100
+SUMMARY = "sweep.json"
 KEPT = ("config.json", ".json", ".jsonl")
 """What is fetched of runs that are kept elsewhere to compare them: everything but weights."""
 
@@ -74,6 +75,10 @@ class Comparison:
 
     def spread(self, setting: str) -> Spread:
         """Median and quartiles of every cell."""
+        if setting not in self.grids:
+            raise InputError(f"the sweep has no setting {setting!r}: {instead(setting, self.grids)}")
+        if not self.grids[setting]:
+            raise InputError(f"no run of {setting!r} has been measured.")
         return over_seeds(self.grids[setting])
 
 
@@ -107,14 +112,41 @@ def sweep(
         for job in wanted:
             job.recipe.check()
             job.require_same()
+        for setting in chosen:
+            _require_measurable(setting.recipe, asked)
         todo = [job for job in wanted if job.missing]
-        failed: dict[str, str] = {}
+        failed = _failed_before(folder, todo)
         if run:
-            say(f"{len(wanted)} runs, {len(wanted) - len(todo)} of them done already")
+            say(f"{counted(len(wanted), 'run')}, {len(wanted) - len(todo)} of them done already")
             failed = (engine or Engine()).do_all(todo, say, hear, observer)
             if mirror:
                 mirror.fetch(only=KEPT)
         return _compare(chosen, wanted, asked, folder, failed, mirror)
+
+
+def _require_measurable(recipe: Recipe, asked: Measurement) -> None:
+    """Refuse what could not be measured, before anything is trained."""
+    if asked.samples < 1:
+        raise InputError(f"samples must be 1 or more, not {asked.samples}.")
+    known, counts = recipe.encoding.max_ids(recipe.shape), asked.counts or (None,)
+    for length, count in ((min(asked.lengths), counts[0]), (max(asked.lengths), counts[-1])):
+        require_cell(recipe.task, known, length, count)
+
+
+def _failed_before(folder: Path, todo: Sequence[Job]) -> dict[str, str]:
+    """Why runs that are missing failed when they were last tried."""
+    file, missing = folder / SUMMARY, {job.folder.name for job in todo}
+    failed: dict[str, str] = read_json(file).get("failed", {}) if file.is_file() else {}
+    return {name: reason for name, reason in failed.items() if name in missing}
+
+
+def counted(number: int, thing: str) -> str:
+    """So many things.
+
+    >>> counted(1, "run"), counted(1200, "run")
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def combinations(recipe: Recipe, vary: Mapping[str, Sequence[Any]]) -> list[Setting]:
@@ -219,9 +251,11 @@ def _compare(
             save_figure(draw_curves([Line(name, found) for name, found in measured.items()]), picture)
         else:
             save_figure(draw_heatmaps([Panel(name, grids[name]) for name in grids]), picture)
-        write_json(folder / "sweep.json", _as_json(rows, failed))
-    if mirror is not None and picture is not None:
+    if measured or failed:
+        write_json(folder / SUMMARY, _as_json(rows, failed))
+    if mirror is not None:
         mirror.push()
+    if mirror is not None and picture is not None:
         return Comparison(rows=rows, grids=grids, failed=failed, picture=f"{mirror.address}/figures/sweep.png")
     return Comparison(rows=rows, grids=grids, failed=failed, picture=picture)
 

@@ -17,7 +17,7 @@ from lengthwise.engines import Engine
 from lengthwise.errors import InputError
 from lengthwise.measurements import Measurement
 from lengthwise.progress import RunsTable
-from lengthwise.sweep import Comparison, Setting, sweep, usual_measurement
+from lengthwise.sweep import Comparison, Setting, counted, sweep, usual_measurement
 
 VARIED = (*(f"--{part}." for part in PARTS), "--encoding", "--steps")
 """How options begin that belong to the recipe, and may have several values."""
@@ -51,7 +51,8 @@ def run(arguments: list[str]) -> None:
     varied, own = _part(arguments)
     about = (
         "lengthwise sweep PRESET --seeds 0:7 --model.width 32,64,128: every setting of the preset may have several "
-        "values, parted by commas, and all combinations are run. What is there already is not done again."
+        "values, parted by commas, and all combinations are run; lengthwise train PRESET --help lists them. What is "
+        "there already is not done again."
     )
     if any(argument in ("-h", "--help") for argument in own):
         parse(_Sweep, "sweep", ["--help"], about)
@@ -88,9 +89,12 @@ def run(arguments: list[str]) -> None:
         print(json.dumps({"rows": [vars(row) for row in found.rows], "failed": found.failed, "out": out}))
     else:
         _print(console, found)
+        others = sorted({file.name for file in Path(out).glob("*-seed*/grids/grid-*.json")})
+        if not any(row.seeds for row in found.rows) and others:
+            console.print(f"Nothing was measured like this; there is {', '.join(others)}.", soft_wrap=True)
     if found.failed:
         name, reason = next(iter(found.failed.items()))
-        raise InputError(f"{len(found.failed)} runs failed; {name}: {reason}")
+        raise InputError(f"{counted(len(found.failed), 'run')} failed; {name}: {reason}")
 
 
 def _part(arguments: list[str]) -> tuple[dict[str, list[str]], list[str]]:
