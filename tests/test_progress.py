@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 
 import lengthwise as lw
-from lengthwise.progress import TrainingProgress, grid_progress, in_words, problem_progress
+from lengthwise.jobs import Job, News
+from lengthwise.progress import RunsTable, TrainingProgress, grid_progress, in_words, problem_progress
 from lengthwise.results import Grid
 from lengthwise.runs import Record, Run
 from lengthwise.session import Observer
@@ -100,3 +101,19 @@ def test_problems_being_solved(terminal: bool, problems: int) -> None:
         progress(2)
     assert (" 7/20" in written.getvalue()) == (terminal and problems > 0)
     assert terminal or written.getvalue() == ""
+
+
+def test_where_there_is_no_terminal_runs_at_work_are_told_of_once_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown, written = console(terminal=False)
+    jobs = [
+        Job(folder=Path(f"run{number}"), recipe=lw.presets.get("adder-tiny"), measurements=()) for number in range(6)
+    ]
+    with RunsTable(shown) as table:
+        table.say("6 runs, 0 of them done already")
+        for job in jobs:
+            table.hear(job, News(step=10, steps=1000, words=""))
+        assert written.getvalue() == "6 runs, 0 of them done already\n"
+        monkeypatch.setattr(RunsTable, "SECONDS", 0.0)
+        table.hear(jobs[0], News(step=20, steps=1000, words=""))
+    told = "at work: run0 20 of 1,000, run1 10 of 1,000, run2 10 of 1,000, run3 10 of 1,000, 2 more\n"
+    assert written.getvalue().endswith(told)

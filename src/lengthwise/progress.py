@@ -132,14 +132,16 @@ def problem_progress(console: Console, problems: int) -> Iterator[Callable[[int]
 
 
 class RunsTable:
-    """Shows many runs: a table of those at work on a terminal; elsewhere nothing but the lines that `say` prints."""
+    """Shows many runs: on a terminal a table of those at work; elsewhere lines of what `say` is told, and once a minute
+    one of how those at work have come along."""
 
-    SHOWN = 24
+    SHOWN, NAMED, SECONDS = 24, 4, 60.0
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._news: dict[str, News] = {}
         self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._told = time.monotonic()
 
     def __enter__(self) -> "RunsTable":
         if self._live is not None:
@@ -164,6 +166,12 @@ class RunsTable:
 
     def _draw(self) -> None:
         if self._live is None:
+            if self._news and time.monotonic() - self._told >= self.SECONDS:
+                self._told = time.monotonic()
+                first = itertools.islice(self._news.items(), self.NAMED)
+                named = [f"{name} {news.step:,} of {news.steps:,}" for name, news in first]
+                more = [f"{len(self._news) - len(named)} more"] if len(self._news) > len(named) else []
+                self._console.print(f"at work: {', '.join(named + more)}", soft_wrap=True)
             return
         table = Table("run", "step", "of", "", title=f"{len(self._news)} at work", title_justify="left")
         for name, news in itertools.islice(self._news.items(), self.SHOWN):

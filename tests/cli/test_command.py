@@ -65,6 +65,8 @@ def test_ctrl_c_says_so_and_exits_130(capsys: pytest.CaptureFixture[str], monkey
 
     monkeypatch.setattr("lengthwise.cli.list.run", interrupted)
     assert run(capsys, "list", expect=130) == ("", "\nlengthwise: stopped.\n")
+    monkeypatch.setenv("RANK", "1")
+    assert run(capsys, "list", expect=130) == ("", ""), "of several processes the first speaks"
 
 
 def start(*arguments: str, **options: Any) -> "subprocess.Popen[bytes]":

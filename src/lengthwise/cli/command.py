@@ -46,13 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(_complain(f"The output cannot be written: {error.strerror or error}."))
     except KeyboardInterrupt as stop:
-        print(f"\nlengthwise: {str(stop) or 'stopped.'}", file=sys.stderr)
+        _complain(str(stop) or "stopped.", "\n")
         sys.exit(130)
 
 
-def _complain(sentence: str) -> int:
+def _complain(sentence: str, before: str = "") -> int:
     if os.environ.get("RANK", "0") == "0":  # of several processes that share their work, the first speaks
-        print(f"lengthwise: {sentence}", file=sys.stderr)
+        print(f"{before}lengthwise: {sentence}", file=sys.stderr)
     return 2
 
 

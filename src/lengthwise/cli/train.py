@@ -1,6 +1,7 @@
 """lengthwise train: a preset becomes a model. Every setting of the preset is an option."""
 
 import dataclasses
+import os
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -54,9 +55,10 @@ def run(arguments: list[str]) -> None:
     except KeyboardInterrupt:
         if not held.exists:
             raise
-        raise KeyboardInterrupt(
-            f"stopped after step {held.step:,}; lengthwise train {recipe.name} --out {folder} --resume goes on."
-        ) from None
+        command = f"lengthwise train {recipe.name} --out {folder} --resume"
+        if "TORCHELASTIC_RUN_ID" in os.environ:
+            command = f"torchrun … -m {command}"
+        raise KeyboardInterrupt(f"stopped after step {held.step:,}; {command} goes on.") from None
     console.print(f"done: {finished.folder}  (lengthwise evaluate {finished.folder} measures it)", soft_wrap=True)
 
 
