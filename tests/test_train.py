@@ -476,7 +476,7 @@ def test_without_tensorboard_its_flag_is_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(KeyboardInterrupt):
         lw.train(tiny(), tmp_path / "run", observer=stop_after(3))
     before = {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()}
-    with pytest.raises(lw.InputError, match="TensorBoard is not installed: pip install"):
+    with pytest.raises(lw.InputError, match="TensorBoard is not installed: install lengthwise with"):
         lw.train(tiny(), tmp_path / "run", resume=True, tensorboard=True)
     assert {file: file.read_bytes() for file in (tmp_path / "run").rglob("*") if file.is_file()} == before
 
