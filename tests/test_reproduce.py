@@ -199,7 +199,7 @@ def test_another_figure_measures_a_run_that_is_there_and_trains_nothing(out: Pat
         say=said.append,
         observer=lambda: onlooker,
     )
-    assert said[0] == "1 runs, 0 of them done already, 1 begun"
+    assert said[0] == "1 run, 0 of them done already, 1 begun"
     assert onlooker.told == []
     added = set(stamps(out / "smoke")) - set(before)
     assert added == {f"{PADDED}/grids/focus-2x2-n5.json", f"{PADDED}/grids/attention-2x2-n5.safetensors"}

@@ -78,6 +78,15 @@ class Job:
                 )
 
 
+def runs(number: int) -> str:
+    """So many of them.
+
+    >>> runs(1), runs(1200)
+    ('1 run', '1,200 runs')
+    """
+    return f"{number:,} run{'' if number == 1 else 's'}"
+
+
 def work(
     job: Job, device: str | None = None, observer: Callable[[], Observer] | None = None, patience: float = 0.0
 ) -> str:

@@ -25,7 +25,7 @@ from lengthwise.errors import InputError, instead
 from lengthwise.experiments import Case, Claim, Experiment, experiment, kinds
 from lengthwise.experiments.plans import SCALES
 from lengthwise.figures.saving import save_figure
-from lengthwise.jobs import Job
+from lengthwise.jobs import Job, runs
 from lengthwise.processes import Hear
 from lengthwise.results import write_json
 from lengthwise.session import Observer
@@ -93,7 +93,7 @@ def reproduce(
             _require_room(folder / scale)
         begun = sum(job.folder.is_dir() for job in todo)
         going_on = f", {begun} begun" if begun else ""
-        say(f"{len(asked)} runs, {len(asked) - len(todo)} of them done already{going_on}")
+        say(f"{runs(len(asked))}, {len(asked) - len(todo)} of them done already{going_on}")
         failed = engine.do_all(todo, say, hear, observer)
     reports = [_report(one, scale, folder) for one in experiments]
     if failed:

@@ -23,7 +23,7 @@ from lengthwise.errors import InputError, instead
 from lengthwise.figures.curves import Line, draw_curves
 from lengthwise.figures.heatmap import Panel, draw_heatmaps
 from lengthwise.figures.saving import save_figure
-from lengthwise.jobs import Job
+from lengthwise.jobs import Job, runs
 from lengthwise.measurements import Measurement
 from lengthwise.processes import Hear
 from lengthwise.recipe import Recipe, require_cell
@@ -117,7 +117,7 @@ def sweep(
         todo = [job for job in wanted if job.missing]
         failed = _failed_before(folder, todo)
         if run:
-            say(f"{counted(len(wanted), 'run')}, {len(wanted) - len(todo)} of them done already")
+            say(f"{runs(len(wanted))}, {len(wanted) - len(todo)} of them done already")
             failed = (engine or Engine()).do_all(todo, say, hear, observer)
             if mirror:
                 mirror.fetch(only=KEPT)
@@ -138,15 +138,6 @@ def _failed_before(folder: Path, todo: Sequence[Job]) -> dict[str, str]:
     file, missing = folder / SUMMARY, {job.folder.name for job in todo}
     failed: dict[str, str] = read_json(file).get("failed", {}) if file.is_file() else {}
     return {name: reason for name, reason in failed.items() if name in missing}
-
-
-def counted(number: int, thing: str) -> str:
-    """So many things.
-
-    >>> counted(1, "run"), counted(1200, "run")
-    ('1 run', '1,200 runs')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def combinations(recipe: Recipe, vary: Mapping[str, Sequence[Any]]) -> list[Setting]:

@@ -90,9 +90,11 @@ def is_compiled(recipe: Recipe, model: Solver) -> bool:
     training, data = recipe.training, recipe.data
     if training.compile is not None:
         return training.compile
+    if model.device.type != "cuda" or training.steps < LONG_RUN:
+        return False
     weights = sum(weight.numel() for weight in model.transformer.blocks.parameters())
     step = 6 * weights * training.batch_size * model.task.page_tokens(data.length, data.count)
-    return model.device.type == "cuda" and training.steps >= LONG_RUN and step >= LARGE_STEP
+    return step >= LARGE_STEP
 
 
 def _work(session: Session, stopped: threading.Event) -> None:

@@ -105,7 +105,7 @@ def test_a_figure_is_made_and_compared(capsys: pytest.CaptureFixture[str], tmp_p
     assert f"{FIGURE}, smoke: 2 of 4 runs" in out
     for claim in experiments.experiment(FIGURE).claims(experiments.experiment(FIGURE).found("smoke", tmp_path)):
         assert claim.says in plain(out)
-    assert plain(out).count(" – not run ") == 2
+    assert plain(out).count(" – not judged ") == 2
     picture = Path(f"runs/reproduce/smoke/figures/{FIGURE}.png")
     assert lines[-1] == f"picture: {picture}"
     assert picture.read_bytes()[:4] == b"\x89PNG"
@@ -140,7 +140,7 @@ def test_json_is_one_document_and_all_else_goes_to_stderr(capsys: pytest.Capture
 def test_several_figures_share_their_runs(capsys: pytest.CaptureFixture[str], done: Path) -> None:
     out, err = run(capsys, "reproduce", "windowed", FIGURE, *QUICK[:-1], "windowed-addition", "--json")
     assert [report["name"] for report in json.loads(out)] == ["windowed", FIGURE]
-    assert err == "1 runs, 1 of them done already\n"
+    assert err == "1 run, 1 of them done already\n"
 
 
 def test_all_are_all(capsys: pytest.CaptureFixture[str], done: Path) -> None:

@@ -126,12 +126,15 @@ def _list(options: _Reproduce) -> None:
 
 def _print(console: Console, report: Report) -> None:
     far = f"{report.state.runs} of {report.state.wanted} runs"
-    table = Table("the paper says", "its number", "here", "verdict", title=f"{report.name}, {report.scale}: {far}")
+    table = Table("claim", "the paper's number", "here", "verdict", title=f"{report.name}, {report.scale}: {far}")
     table.title_justify = "left"
     for claim in report.claims:
         seeds = "" if claim.verdict == "not run" else f" ({claim.seeds} seed{'s' if claim.seeds != 1 else ''})"
-        table.add_row(claim.says, claim.paper, "–" if claim.verdict == "not run" else claim.ours + seeds, claim.verdict)
+        verdict = "not judged" if report.scale == "smoke" else claim.verdict
+        table.add_row(claim.says, claim.paper, "–" if claim.verdict == "not run" else claim.ours + seeds, verdict)
     console.print(table)
+    if report.scale == "smoke":
+        console.print("The scale smoke shows that everything runs; nothing is learned, so nothing is judged.")
     for picture in report.pictures.values():
         console.print(f"picture: {picture}", soft_wrap=True)
 

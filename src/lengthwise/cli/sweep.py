@@ -15,9 +15,10 @@ from lengthwise.cli.parsing import Flag, console_for_people, numbers, parse
 from lengthwise.cli.train import PARTS, Asked
 from lengthwise.engines import Engine
 from lengthwise.errors import InputError
+from lengthwise.jobs import runs
 from lengthwise.measurements import Measurement
 from lengthwise.progress import RunsTable
-from lengthwise.sweep import Comparison, Setting, counted, sweep, usual_measurement
+from lengthwise.sweep import Comparison, Setting, sweep, usual_measurement
 
 VARIED = (*(f"--{part}." for part in PARTS), "--encoding", "--steps")
 """How options begin that belong to the recipe, and may have several values."""
@@ -94,7 +95,7 @@ def run(arguments: list[str]) -> None:
             console.print(f"Nothing was measured like this; there is {', '.join(others)}.", soft_wrap=True)
     if found.failed:
         name, reason = next(iter(found.failed.items()))
-        raise InputError(f"{counted(len(found.failed), 'run')} failed; {name}: {reason}")
+        raise InputError(f"{runs(len(found.failed))} failed; {name}: {reason}")
 
 
 def _part(arguments: list[str]) -> tuple[dict[str, list[str]], list[str]]:
