@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -148,8 +147,8 @@ def measure_cell(
     precision: Precision = "auto",
 ) -> tuple[int, int, int]:
     """Right responses, right answers, and problems of one cell. It depends on nothing but what is given here."""
-    cell = _Cell.ask(model, length, count, samples, seed, problems, offsets)
-    return cell.read(cell.go_over(decoding, precision))
+    cell = _Cell.ask(model, length, count, samples, seed, problems, offsets, decoding)
+    return cell.read(cell.go_over(precision))
 
 
 @dataclass(frozen=True)
@@ -158,28 +157,33 @@ class _Cell:
 
     model: Solver
     batch: Batch
+    pages: Pages | None
+    """The same, ready for one pass; None where the model is to write them itself."""
 
     @staticmethod
     def ask(
-        model: Solver, length: int, count: int | None, samples: int, seed: int, problems: str, offsets: str
+        model: Solver,
+        length: int,
+        count: int | None,
+        samples: int,
+        seed: int,
+        problems: str,
+        offsets: str,
+        decoding: str,
     ) -> "_Cell":
         own = derive(seed, "cell", length, -1 if count is None else count)
         try:
             asked = draw(model.task, problems, samples, length=length, count=count, seed=own, device=model.device)
-            return _Cell(model, model.task.write_all(asked, offsets_seed=own if offsets == "training" else None))
+            batch = model.task.write_all(asked, offsets_seed=own if offsets == "training" else None)
+            return _Cell(model, batch, Pages(model, batch) if decoding == "teacher-forced" else None)
         except torch.OutOfMemoryError as error:
             raise InputError(
                 f"{samples:,} pages of this size do not fit the memory of {model.device}: take fewer samples."
             ) from error
 
-    @cached_property
-    def pages(self) -> Pages:
-        """The same with all sizes known, which waits for the device."""
-        return Pages(self.model, self.batch)
-
-    def go_over(self, decoding: Decoding, precision: Precision) -> Int[Tensor, "2"]:
+    def go_over(self, precision: Precision) -> Int[Tensor, "2"]:
         """Right responses and right answers. A GPU may still be at work on them."""
-        if decoding == "teacher-forced":
+        if self.pages is not None:
             return score(self.model, self.pages, precision)
         return torch.tensor(score_decoded(self.model, self.batch, precision))
 
@@ -209,11 +213,14 @@ def _fill(
         if number == len(rounds) or ranks.rank >= len(rounds[number]):
             return None
         _, _, length, count = cells[rounds[number][ranks.rank]]
+        how = grid.samples, grid.seed, grid.problems, grid.offsets, grid.decoding
         with beside.work():
-            cell = _Cell.ask(model, length, count, grid.samples, grid.seed, grid.problems, grid.offsets)
-            if grid.decoding == "teacher-forced":
-                _ = cell.pages
-        return cell
+            return _Cell.ask(model, length, count, *how)
+
+    def keep(places: Sequence[int], found: Sequence[Sequence[int]]) -> None:
+        for place, counts in zip(places, found, strict=False):
+            row, column, *_ = cells[place]
+            grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = counts
 
     try:
         if progress is not None and ranks.first:
@@ -221,7 +228,7 @@ def _fill(
                 progress(grid, *cells[place][:2])
         begun, cell = time.perf_counter(), ask(0)
         for number, places in enumerate(rounds):
-            counts = None if cell is None else cell.go_over(grid.decoding, precision)
+            counts = None if cell is None else cell.go_over(precision)
             upcoming, trouble = None, None
             try:
                 upcoming = ask(number + 1)
@@ -230,9 +237,7 @@ def _fill(
             found = ranks.gather((0, 0, 0) if cell is None or counts is None else cell.read(counts))
             cell = upcoming  # only now: what the device read from must not be written over before it is done
             grid.seconds, begun = round(grid.seconds + time.perf_counter() - begun, 3), time.perf_counter()
-            for place, (right, answers, total) in zip(places, found, strict=False):
-                row, column, *_ = cells[place]
-                grid.correct[row][column], grid.answers[row][column], grid.total[row][column] = right, answers, total
+            keep(places, found)
             unsaved = file is not None and ranks.first
             if file is not None and unsaved and time.monotonic() - saved >= SAVE_SECONDS:
                 grid.save(file)
