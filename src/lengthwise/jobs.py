@@ -241,9 +241,9 @@ def measure(model: Solver, asked: Measurement, folder: Path) -> str:
         name=folder.name,
     )
     rates = [rate for row in (grid.answer_accuracy if asked.counts is None else grid.accuracy) for rate in row]
-    return f"mean {sum(rate or 0 for rate in rates) / len(rates):.1%}" + (
-        " decoded" if asked.decoding == "greedy" else ""
-    )
+    what = "answers" if asked.counts is None else "exact match"
+    decoded = ", decoded" if asked.decoding == "greedy" else ""
+    return f"{what} {sum(rate or 0 for rate in rates) / len(rates):.1%} on average{decoded}"
 
 
 def _is_whole(file: Path) -> bool:
