@@ -39,7 +39,9 @@ class Part(nn.Module):
     """A part of a model that does much of its work, and may be compiled; a copy of it is not."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "forward"}
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[no-untyped-call]
+        state.pop("forward", None)
+        return state
 
 
 class RMSNorm(Part):
