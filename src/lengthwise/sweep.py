@@ -128,9 +128,9 @@ def _require_measurable(recipe: Recipe, asked: Measurement) -> None:
     """Refuse what could not be measured, before anything is trained."""
     if asked.samples < 1:
         raise InputError(f"samples must be 1 or more, not {asked.samples}.")
-    known, counts = recipe.encoding.max_ids(recipe.shape), asked.counts or (None,)
-    for length, count in ((min(asked.lengths), counts[0]), (max(asked.lengths), counts[-1])):
-        require_cell(recipe.task, known, length, count)
+    known = recipe.encoding.max_ids(recipe.shape)
+    for end in (min, max):
+        require_cell(recipe.task, known, end(asked.lengths), None if asked.counts is None else end(asked.counts))
 
 
 def _failed_before(folder: Path, todo: Sequence[Job]) -> dict[str, str]:
