@@ -2,11 +2,12 @@
 
 It reads the operands and its own last line, like a person with pencil and paper: given the right page it writes the
 next token of that page, and a slip of its own is carried on into every line that follows. Slips are planted where a
-test wants them.
+test wants them. Beside it, two models that are right now and then.
 """
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -97,3 +98,22 @@ def calculator(slip: Slip = no_slip) -> lw.Solver:
     """A calculator with its task, ready to be measured."""
     task = lw.task("addition")
     return lw.Solver(Calculator(task, slip), task).eval()
+
+
+def random_model(task: str = "addition", seed: int = 0, **options: Any) -> lw.Solver:
+    """Untrained: parity in the paper's format has two possible tokens, so it is right now and then."""
+    return lw.Solver.new(lw.task(task, **options), NoPositions(), SMALL, seed=seed).eval()
+
+
+def half_trained() -> lw.Solver:
+    """Parity without a scratchpad after a few steps: it ends where it should, and is right about half the time."""
+    model = lw.Solver.new(lw.task("parity", scratchpad=False), NoPositions(), SMALL)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    batch = model.task.sample(64, length=6, seed=0, random_offsets=False)
+    targets = batch.targets.nonzero()[:, 0]
+    for _ in range(40):
+        loss = torch.nn.functional.cross_entropy(model(batch, wanted=targets - 1), model.numbers(batch.tokens)[targets])
+        optimizer.zero_grad()
+        torch.autograd.backward(loss)
+        optimizer.step()
+    return model.eval()
