@@ -330,3 +330,25 @@ def test_between_two_of_an_address_everybody_else_has_a_turn(at_once: int, steps
             if ticket.address in missed:
                 missed[ticket.address] = set()
         assert line.working == min(at_once, len(there))
+
+
+def test_whoever_leaves_in_the_moment_of_a_move_has_left() -> None:
+    async def steps() -> None:
+        line = Line(1, 5, 5)
+        line.join("first")
+        second = line.join("second")
+
+        async def wait() -> None:
+            async for _ in second.wait(60):
+                pass
+
+        waiting = asyncio.create_task(wait())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        second.move()
+        await asyncio.sleep(0)  # the event is set, and the one who waits has not heard of it yet
+        waiting.cancel()
+        await asyncio.wait({waiting}, timeout=1)
+        assert waiting.cancelled()
+
+    asyncio.run(steps())

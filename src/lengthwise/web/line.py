@@ -10,6 +10,7 @@ Everything here happens on the event loop, so nothing is locked. Whoever leaves,
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from itertools import zip_longest
 
@@ -37,10 +38,9 @@ class Ticket:
             self._moved.clear()
             yield self._line.ahead(self)
             if not self.called:
-                try:
-                    await asyncio.wait_for(self._moved.wait(), seconds)
-                except TimeoutError:
-                    continue
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):  # wait_for loses a cancellation that comes with the move
+                        await self._moved.wait()
 
     def move(self) -> None:
         """Say that something has changed."""
